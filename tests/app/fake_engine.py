@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -72,10 +72,10 @@ class FakeEngine:
                 news.append(Progress(job.id, ids[:n_certain]))
         return news
 
-    def release(self, n_steps: int = 1) -> None:
-        """Let this many steps pass the gate."""
-        assert self.gate
-        self.gate.release(n_steps)
+    def release(self, n_steps: int = 1000) -> None:
+        """Let this many steps pass the gate, if there is one."""
+        if self.gate:
+            self.gate.release(n_steps)
 
     def interrupt(self) -> None:
         self.n_interrupts += 1
@@ -138,3 +138,12 @@ def outcome(job: Job) -> list[Hypothesis] | Exception:
     ids = tuple(reversed(job.source_ids[1:-1]))
     log_probs = (-0.1,) * (len(ids) + 1)
     return [Hypothesis(ids, log_probs, score=-0.1, capped=False)] * job.options.n_best
+
+
+def gated(n_engines: int, n_steps: int = 1) -> list[FakeEngine]:
+    return [FakeEngine(n_steps, gate=threading.Semaphore(0)) for _ in range(n_engines)]
+
+
+def release(engines: Iterable[FakeEngine]) -> None:
+    for engine in engines:
+        engine.release()

@@ -1,7 +1,5 @@
 """A stand-in for a model that copies its source, but gets numbers wrong."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import EngineInfo
 from model.errors import CheckpointError
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 BODY = {"text": "cat", "target": "fr"}
 

@@ -23,7 +23,7 @@ from model.checkpoint.config import AnyPair, CheckpointConfig
 from model.transformer.config import PRESETS
 from tests.app.asking import answered, content
 from tests.app.conftest import Serve
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 MakeShelf = Callable[..., Path]
 

@@ -23,7 +23,8 @@ from app.wire.problems import HTTP_KINDS, KINDS
 from tests.app.asking import scheduler
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import POISON, FakeEngine
-from tests.app.scheduling.harness import running, submit, until
+from tests.app.scheduling.harness import running, submit
+from tests.app.waiting import until
 
 SECRET = "xyxxy"
 

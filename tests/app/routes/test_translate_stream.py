@@ -15,7 +15,6 @@ from app.routes.handling import responses
 from model.engine.protocol import Finished
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling.harness import release
 from tests.app.server_process import serving
 
 Events = list[tuple[str, Any]]
@@ -159,7 +158,7 @@ async def test_the_deadline_is_an_event_too(serve: Serve) -> None:
     engine = warm(n_steps=5)
     async with serve(engine, request_timeout=0.5) as client:
         events = await ask(client, text="The house is green.")
-        release([engine])
+        engine.release()
     assert [name for name, _ in events] == ["token", "token", "error"]
     assert events[-1][1]["status"] == 504
 
@@ -191,7 +190,7 @@ async def test_comments_keep_it_alive(serve: Serve, monkeypatch: pytest.MonkeyPa
         body = {"text": "The house is green.", "target": "fr", "stream": True}
         asking = asyncio.create_task(client.post("/translate", json=body))
         await asyncio.sleep(0.1)
-        release([engine])
+        engine.release()
         response = await asking
     assert response.text.startswith(": ping\n\n")
     assert list(parse(response.text))[-1][0] == "done"

@@ -2,8 +2,7 @@
 
 import asyncio
 import math
-import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -13,7 +12,8 @@ from app.scheduling.requests import Completion, QueuedSegment, Request
 from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Job
-from tests.app.fake_engine import FakeEngine
+from tests.app.fake_engine import FakeEngine, release
+from tests.app.waiting import until
 
 OPTIONS = SearchOptions()
 _ids = count()
@@ -49,16 +49,6 @@ async def busy(
         task = submit(scheduler, name)
         await until(engine.in_step.is_set)
         yield scheduler, task
-
-
-def gated(n_engines: int, n_steps: int = 1) -> list[FakeEngine]:
-    return [FakeEngine(n_steps, gate=threading.Semaphore(0)) for _ in range(n_engines)]
-
-
-def release(engines: Iterable[FakeEngine], n_steps: int = 1000) -> None:
-    for engine in engines:
-        if engine.gate:
-            engine.gate.release(n_steps)
 
 
 def sentence(name: int, length: int = 3) -> list[int]:
@@ -114,16 +104,6 @@ def submit(
 ) -> asyncio.Task[list[Completion]]:
     sources = [sentence(name, length) for name in names]
     return asyncio.create_task(translate(scheduler, sources, OPTIONS, deadline=deadline))
-
-
-async def settle() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.001)
 
 
 def new_request(n_segments: int) -> Request:

@@ -22,7 +22,8 @@ from model.engine.protocol import Job
 from model.errors import NumericalError
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
-from tests.app.scheduling.harness import translate, until
+from tests.app.scheduling.harness import translate
+from tests.app.waiting import until
 from tests.model.engine.cpu.running import pack_model
 
 POISON = 13

@@ -12,19 +12,9 @@ from app.scheduling.fair_queue import Lane
 from app.scheduling.requests import SETTLED_AT_A_TIME, Completion
 from app.scheduling.scheduler import JOINED_AT_A_TIME, Scheduler
 from model.decoding.hypothesis import Hypothesis
-from tests.app.fake_engine import POISON, FakeEngine
-from tests.app.scheduling.harness import (
-    OPTIONS,
-    FakeClock,
-    gated,
-    release,
-    running,
-    sentence,
-    settle,
-    submit,
-    translate,
-    until,
-)
+from tests.app.fake_engine import POISON, FakeEngine, gated, release
+from tests.app.scheduling.harness import OPTIONS, FakeClock, running, sentence, submit, translate
+from tests.app.waiting import settle, until
 
 ROOM = 1_000_000
 
@@ -90,7 +80,7 @@ async def test_the_first_to_ask_may_leave() -> None:
         await settle()
         first.cancel()
         await settle()
-        release([engine])
+        engine.release()
         answers = await asyncio.gather(*others)
     assert [ids(answer)[0][-1] for answer in answers] == [11, 12]
     assert engine.cancelled == []
@@ -108,7 +98,7 @@ async def test_what_nobody_asks_for_any_more_is_dropped_and_may_be_asked_for_ane
         assert scheduler.load.waiting == 0
         anew = submit(scheduler, 11)
         await settle()
-        release([engine])
+        engine.release()
         assert ids(await anew)[0][-1] == 11
     assert engine.cancelled == [11]
     assert engine.admitted == [[11], [11]]
@@ -141,7 +131,7 @@ async def test_it_is_worked_on_until_the_deadline_of_the_most_patient() -> None:
         late = submit(scheduler, 12, deadline=clock.now + 1)
         await settle()
         clock.now += 2
-        release([engine])
+        engine.release()
         await first
         with pytest.raises(DeadlineExceededError):
             await late
@@ -160,14 +150,14 @@ async def test_each_is_told_the_time_since_it_asked() -> None:
         second = submit(scheduler, 11)
         await settle()
         clock.now += 1
-        engine.release()
+        engine.release(1)
         await blocking
         await asyncio.to_thread(engine.in_step.wait, 10)
         clock.now += 4
         third = submit(scheduler, 11)
         await settle()
         clock.now += 1
-        engine.release()
+        engine.release(1)
         times = [(one.queued, one.worked) for [one] in await asyncio.gather(first, second, third)]
     assert times == [(3, 5), (1, 5), (0, 1)]
 
@@ -183,7 +173,7 @@ async def test_nobody_waits_for_the_other_lane() -> None:
         tasks = [ask("bulk"), ask("interactive"), ask("bulk"), ask("interactive")]
         await settle()
         assert scheduler.load.waiting == 2
-        release([engine])
+        engine.release()
         await asyncio.gather(first, *tasks)
 
 
@@ -240,6 +230,6 @@ async def test_what_is_known_does_not_count_for_a_full_queue() -> None:
     await until(lambda: scheduler.load.waiting == 3)
     with pytest.raises(QueueFullError):
         await submit(scheduler, 14, 15)
-    release([engine])
+    engine.release()
     await asyncio.gather(first, waiting, joining)
     await scheduler.stop()

@@ -17,18 +17,9 @@ from app.scheduling.scheduler import Load, Scheduler
 from app.scheduling.shared_queue import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished, Job, Progress
-from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine
-from tests.app.scheduling.harness import (
-    FakeClock,
-    gated,
-    release,
-    running,
-    sentence,
-    settle,
-    submit,
-    translate,
-    until,
-)
+from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine, gated
+from tests.app.scheduling.harness import FakeClock, running, sentence, submit, translate
+from tests.app.waiting import settle, until
 
 
 async def test_a_failure_outside_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,10 +43,10 @@ async def test_a_request_that_failed_leaves_nothing_behind_waiting_or_in_flight(
     async with running(engine) as scheduler:
         failing = submit(scheduler, POISON, 11, 12)
         await until(lambda: scheduler.load.in_flight == 2)
-        release([engine], 1)
+        engine.release(1)
         with pytest.raises(EngineFailedError):
             await failing
-        release([engine])
+        engine.release()
         await submit(scheduler, 14)
         assert scheduler.load == Load(0, 0, 0, 0, engines=1)
     assert 11 in engine.cancelled
@@ -69,7 +60,7 @@ async def test_a_batch_that_failed_leaves_a_line_in_the_log() -> None:
         disaster, beside = submit(scheduler, DISASTER), submit(scheduler, 12)
         await settle()
         with capture_logs() as logged:
-            release([engine])
+            engine.release()
             await asyncio.wait([held, disaster, beside])
     assert isinstance(disaster.exception(), EngineFailedError)
     assert held.result()
@@ -116,7 +107,7 @@ async def test_what_waits_for_an_engine_that_goes_down_is_answered() -> None:
         await until(lambda: scheduler.load.in_flight == 1)
         explaining = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([*tasks, explaining])
         failures = [type(task.exception()) for task in tasks]
         assert failures == [EngineFailedError] * MAX_FAILURES + [EngineDownError] * 3
@@ -129,7 +120,7 @@ async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: 
     async with running(engine) as scheduler:
         for _ in range(MAX_RESTARTS):
             first = submit(scheduler, COLLAPSE)
-            release([engine], 1)
+            engine.release(1)
             await asyncio.wait([first])
         engine.in_step.clear()
         lost = submit(scheduler, COLLAPSE)
@@ -138,7 +129,7 @@ async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: 
         explaining = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         waiting = [submit(scheduler, 11) for _ in range(n_waiting)]
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([lost, explaining, *waiting])
         for task in (lost, explaining, *waiting):
             assert isinstance(task.exception(), EngineDownError)
@@ -152,14 +143,14 @@ async def test_with_one_engine_down_the_others_do_its_work() -> None:
         await until(lambda: any(engine.in_step.is_set() for engine in engines))
         [sound] = [engine for engine in engines if engine.in_step.is_set()]
         [doomed] = [engine for engine in engines if engine is not sound]
-        release([doomed])
+        doomed.release()
         for _ in range(MAX_FAILURES):
             with pytest.raises(EngineFailedError):
                 await submit(scheduler, DISASTER)
         await until(lambda: scheduler.load.engines == 1)
         assert scheduler.alive
         other = submit(scheduler, 12)
-        release([sound])
+        sound.release()
         await asyncio.gather(held, other)
 
 
@@ -190,7 +181,7 @@ async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> N
         joining = submit(scheduler, 14)
         await settle()
         engine.armed = True
-        release([engine])
+        engine.release()
         with pytest.raises(EngineFailedError) as failure:
             await first
         assert isinstance(failure.value.__cause__, MemoryError)
@@ -212,7 +203,7 @@ async def test_a_job_that_an_engine_refuses_fails_its_request_alone() -> None:
         refused = [submit(scheduler, POISON) for _ in range(MAX_FAILURES)]
         joining = submit(scheduler, 12)
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait(refused)
         assert {type(one.exception()) for one in refused} == {EngineFailedError}
         await asyncio.gather(first, joining)
@@ -230,7 +221,7 @@ async def test_a_sentence_whose_deadline_has_passed_never_enters_the_engine() ->
         in_time = submit(scheduler, 15, deadline=deadline + 0.1)
         await settle()
         clock.now = deadline
-        release([engine])
+        engine.release()
         with pytest.raises(DeadlineExceededError):
             await late
         await asyncio.gather(first, in_time)
@@ -246,7 +237,7 @@ async def test_newcomers_hold_up_those_in_flight_by_a_bounded_number_of_tokens()
         others = [submit(scheduler, name, length=half) for name in (12, 14, 15)]
         others.append(submit(scheduler, 16, length=2 * MAX_JOINING_TOKENS))
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.gather(first, *others)
     assert engine.admitted == [[11], [12, 14], [15], [16]]
 
@@ -348,7 +339,7 @@ async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
         await until(lambda: scheduler.load.in_flight == n_bulk)
         single = submit(scheduler, 11)
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.gather(bulk, single)
     n_beside = BULK_ROWS_IN_COMPANY // beam_size
     assert [len(names) for names in engine.admitted[:2]] == [n_bulk, 1 + n_beside]
@@ -365,7 +356,7 @@ async def test_a_list_that_has_its_share_holds_back_no_single_sentence() -> None
         await settle()
         engine.gate.release()  # type: ignore[union-attr]
         await until(lambda: len(engine.admitted) == 2)
-        release([engine])
+        engine.release()
         await asyncio.gather(bulk, *singles)
     assert engine.admitted[1] == list(range(100, 100 + 2 * BULK_SHARE))
 
@@ -379,10 +370,10 @@ async def test_it_leaves_more_while_single_sentences_come() -> None:
         sources = [sentence(name) for name in range(1000, 1000 + 3 * BULK_ROWS)]
         bulk = asyncio.create_task(translate(scheduler, sources, SearchOptions(1), lane="bulk"))
         await settle()
-        engine.release()
+        engine.release(1)
         await first
         await until(lambda: scheduler.load.in_flight == BULK_ROWS_IN_COMPANY)
         clock.now += COMPANY_SECONDS
-        release([engine])
+        engine.release()
         await bulk
     assert [len(names) for names in engine.admitted[1:3]] == [BULK_ROWS_IN_COMPANY, BULK_ROWS]

@@ -15,16 +15,8 @@ from model.engine.protocol import Finished
 from model.errors import NumericalError
 from tests.app.fake_engine import COLLAPSE, DISASTER, FakeEngine
 from tests.app.observe.test_metrics import of, told
-from tests.app.scheduling.harness import (
-    OPTIONS,
-    busy,
-    release,
-    running,
-    settle,
-    submit,
-    translate,
-    until,
-)
+from tests.app.scheduling.harness import OPTIONS, busy, running, submit, translate
+from tests.app.waiting import settle, until
 
 IDLE = Load(0, 0, 0, 0, engines=1)
 
@@ -73,7 +65,7 @@ async def test_a_poisoned_sentence_fails_alone_and_the_others_answer_as_ever(pla
         poisoned = [*names[:place], DISASTER, *names[place:]]
         tasks = {name: submit(scheduler, name) for name in poisoned}
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([first, *tasks.values()])
         assert isinstance(tasks.pop(DISASTER).exception(), EngineFailedError)
         answers = [task.result()[0].hypotheses for task in tasks.values()]
@@ -91,7 +83,7 @@ async def test_several_poisoned_sentences_are_each_found(monkeypatch: pytest.Mon
         tasks = [submit(scheduler, name) for name in names]
         later = submit(scheduler, 16)
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([first, later, *tasks])
         failed = [isinstance(task.exception(), EngineFailedError) for task in tasks]
         assert failed == [name == DISASTER for name in names]
@@ -104,12 +96,12 @@ async def test_newcomers_wait_until_the_suspects_are_tried_and_those_cancelled_a
     async with busy(engine, 1) as (scheduler, first):
         tasks = {name: submit(scheduler, name) for name in (11, DISASTER, 12, 14)}
         await settle()
-        release([engine], 2)  # the first, and the failure of the four
+        engine.release(2)  # the first, and the failure of the four
         await until(lambda: len(engine.admitted) == 3)
         newcomer = submit(scheduler, 15)
         tasks.pop(14).cancel()
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([newcomer, *tasks.values()])
         await first
     assert engine.admitted[1:] == [
@@ -122,7 +114,7 @@ async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
     async with busy(engine, 1) as (scheduler, first):
         tasks = [submit(scheduler, name, length=4) for name in range(20, 32)]
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.gather(first, *tasks)
         series = told(scheduler.metrics)
         n_failures = of(series, "attend_engine_failures_total", kind="out-of-memory")
@@ -150,7 +142,7 @@ async def test_what_is_not_finite_fails_its_request_alone() -> None:
     engine = NanEngine(gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         tasks = {name: submit(scheduler, name) for name in (11, 13, 12)}
-        release([engine])
+        engine.release()
         await asyncio.wait(tasks.values())
         failure = tasks.pop(13).exception()
         assert isinstance(failure, EngineFailedError)
@@ -167,7 +159,7 @@ async def test_a_thread_that_dies_loses_what_is_in_flight_and_begins_anew_once()
         await until(lambda: scheduler.load.in_flight == 2)
         waiting = submit(scheduler, 12)
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([*lost, waiting])
         for task in lost:
             assert isinstance(task.exception(), EngineFailedError)
@@ -215,7 +207,7 @@ async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None
     async with busy(engine, 1) as (scheduler, first):
         tasks = [submit(scheduler, name) for name in (11, DISASTER)]
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([first, *tasks])
         assert {type(task.exception()) for task in tasks} == {EngineFailedError}
         await submit(scheduler, 12)
@@ -237,11 +229,11 @@ async def test_who_follows_a_sentence_that_is_tried_again_hears_nothing_twice() 
         source = [2, 11, 12, 14, 15, 0]
         followed = asyncio.create_task(translate(scheduler, [source], OPTIONS, ear=Listening()))
         await until(engine.in_step.is_set)
-        release([engine], 2)
+        engine.release(2)
         await until(lambda: len(heard) == 2)
         poisoned = submit(scheduler, DISASTER)
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.wait([followed, poisoned])
         assert isinstance(poisoned.exception(), EngineFailedError)
         assert followed.exception() is None

@@ -9,20 +9,17 @@ from app.errors import DrainingError, EngineDownError, EngineFailedError
 from app.observe.metrics import Metrics
 from app.scheduling.scheduler import Scheduler
 from model.engine.protocol import Finished
-from tests.app.fake_engine import POISON, FakeEngine
+from tests.app.fake_engine import POISON, FakeEngine, gated, release
 from tests.app.scheduling.harness import (
     OPTIONS,
     FakeClock,
     busy,
-    gated,
-    release,
     running,
     sentence,
-    settle,
     submit,
     translate,
-    until,
 )
+from tests.app.waiting import settle, until
 
 
 async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio.Task[Any]:
@@ -44,7 +41,7 @@ async def test_a_batch_has_a_maximum_of_source_tokens_or_one_sentence() -> None:
     async with running(engine, max_batch_tokens=7) as scheduler:
         tasks = [submit(scheduler, 11, length=9), submit(scheduler, 12, 14, 15)]
         await settle()
-        release([engine])
+        engine.release()
         await asyncio.gather(*tasks)
     assert engine.admitted == [[11], [12, 14], [15]]
 
@@ -88,7 +85,7 @@ async def test_the_forecast_is_queued_work_at_current_speed(
         first = await occupy(scheduler, engine, 11)
         engine.in_step.clear()
         clock.now += seconds_for_three_tokens
-        engine.release()
+        engine.release(1)
         await first
         waiting = await occupy(scheduler, engine, 12)  # three tokens again, and in flight
         one_more = submit(scheduler, 14, length=1 + 2)
@@ -110,12 +107,12 @@ async def test_queue_and_work_are_timed_by_the_clock() -> None:
         await settle()
         clock.now += 2
         engine.in_step.clear()
-        engine.release()
+        engine.release(1)
         [done] = await first
         assert (done.queued, done.worked) == (0, 2)
         await asyncio.to_thread(engine.in_step.wait, 10)
         clock.now += 5
-        engine.release()
+        engine.release(1)
         [done] = await second
         assert (done.queued, done.worked) == (2, 5)
 
@@ -256,7 +253,7 @@ async def test_lists_that_wait_do_not_delay_a_single_sentence() -> None:
         first = await occupy(scheduler, engine, 11)
         engine.in_step.clear()
         clock.now += 3  # for three tokens
-        engine.release()
+        engine.release(1)
         await first
         assert scheduler.forecast() == scheduler.delay() == 0
         held = await occupy(scheduler, engine, 12)
@@ -285,7 +282,7 @@ def test_an_engine_that_wakes_after_the_loops_end_leaves_in_silence() -> None:
         asked.cancel()
 
     asyncio.run(wedge())
-    release([engine])
+    engine.release()
     [thread] = scheduler._threads
     thread.join(10)  # what it raises is an error of the test's, see `filterwarnings`
     assert scheduler.load.engines == 0

@@ -11,17 +11,9 @@ from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Progress
-from tests.app.fake_engine import POISON, FakeEngine
-from tests.app.scheduling.harness import (
-    OPTIONS,
-    gated,
-    release,
-    running,
-    sentence,
-    settle,
-    translate,
-    until,
-)
+from tests.app.fake_engine import POISON, FakeEngine, gated, release
+from tests.app.scheduling.harness import OPTIONS, running, sentence, translate
+from tests.app.waiting import settle, until
 
 
 @dataclass
@@ -72,7 +64,7 @@ async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -
     async with running(engine, cache_bytes=1_000_000) as scheduler:
         leaving = listen(scheduler, first, 11)
         await until(lambda: scheduler.load.in_flight == 1)
-        engine.release()
+        engine.release(1)
         await until(lambda: bool(first.heard))
         staying = listen(scheduler, second, 14, 11)
         await settle()

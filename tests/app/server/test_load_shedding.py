@@ -19,7 +19,7 @@ from tests.app.asking import scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.observe.test_metrics import of, read
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 BODY = {"text": "cat", "target": "fr"}
 
@@ -113,6 +113,7 @@ N = 3 * AT_A_TIME + 1
 
 
 async def test_requests_start_in_order_a_few_per_iteration() -> None:
+    """Those that come later queue behind those that wait."""
     gate = Gate()
     started: list[int] = []
 
@@ -120,12 +121,18 @@ async def test_requests_start_in_order_a_few_per_iteration() -> None:
         await gate.turn()
         started.append(number)
 
-    tasks = [asyncio.create_task(request(number)) for number in range(N)]
+    def ask(numbers: range) -> list[asyncio.Task[None]]:
+        return [asyncio.create_task(request(number)) for number in numbers]
+
+    n_all = N + AT_A_TIME
+    tasks = ask(range(N))
     counts: list[int] = []
-    while len(started) < N:
+    while len(started) < n_all:
         await asyncio.sleep(0)
+        if not counts:
+            tasks += ask(range(N, n_all))
         counts.append(len(started))
-    assert started == list(range(N))
+    assert started == list(range(n_all))
     assert max(after - before for before, after in pairwise([0, *counts])) == AT_A_TIME
     await asyncio.gather(*tasks)
 
@@ -148,21 +155,6 @@ async def test_only_posts_wait() -> None:
     tasks.append(asyncio.create_task(send("GET")))
     await asyncio.gather(*tasks)
     assert started.index("GET") <= AT_A_TIME
-
-
-async def test_later_requests_queue_behind_waiting_ones() -> None:
-    gate = Gate()
-    started: list[int] = []
-
-    async def request(number: int) -> None:
-        await gate.turn()
-        started.append(number)
-
-    tasks = [asyncio.create_task(request(number)) for number in range(N)]
-    await asyncio.sleep(0)
-    tasks += [asyncio.create_task(request(N + number)) for number in range(AT_A_TIME)]
-    await asyncio.gather(*tasks)
-    assert started == list(range(N + AT_A_TIME))
 
 
 async def test_a_cancelled_request_holds_nobody_up() -> None:

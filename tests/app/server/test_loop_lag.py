@@ -2,7 +2,7 @@ import asyncio
 import time
 
 from app.server.load_shedding import INTERVAL, MAX_LAG, SUSTAINED, LoopLag
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 
 async def hold_up() -> None:

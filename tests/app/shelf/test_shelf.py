@@ -13,7 +13,7 @@ from app.observe.metrics import Metrics
 from app.shelf.shelf import Shelf
 from app.shelf.slot import FIRST_PAUSE, Lease, ModelSlot
 from model.errors import CheckpointError
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 SOON = 1e9
 

@@ -12,7 +12,7 @@ from app.translation.segments import layout
 from tests.app.asking import scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 TO_FRENCH = {"source": "en", "target": "fr"}
 

@@ -9,7 +9,7 @@ from model.text.tokenizer import Tokenizer
 from tests.app.asking import scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import httpx
 
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 
 async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:

@@ -18,8 +18,8 @@ from model.text.tokenizer import Tokenizer
 from tests.app.asking import answered, scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling.harness import until
 from tests.app.translation.segments.test_segmented_text import said
+from tests.app.waiting import until
 
 SENTENCES = "The old cat sees {name}. The dog sleeps.\n- A house 12, привет! 😀 The cat.\n" * 3
 PAGE = "<p>The <b>old</b> cat sees. The dog <i>sleeps</i>. A house. The cat <b>12</b>.</p>" * 3

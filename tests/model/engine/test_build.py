@@ -26,10 +26,16 @@ def kinds(engines: Sequence[Engine]) -> set[type]:
     ("choice", "precision"), [("auto", "int8"), ("int8", "int8"), ("fp32", "float32")]
 )
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_on_a_cpu_there_is_an_engine_for_each_thread(
-    checkpoint: Checkpoint, choice: PrecisionChoice, precision: str, n_threads: int
+@pytest.mark.parametrize("rule", [None, HuggingFaceRule(), MarianRule(3)])
+def test_a_cpu_has_an_engine_for_each_thread(
+    checkpoint: Checkpoint,
+    rule: Rule | None,
+    choice: PrecisionChoice,
+    precision: str,
+    n_threads: int,
 ) -> None:
-    engines = build_engines(checkpoint, choice, n_threads)
+    config = checkpoint.config.model_copy(update={"search_rule": rule})
+    engines = build_engines(replace(checkpoint, config=config), choice, n_threads)
     assert kinds(engines) == {CpuEngine}
     assert [engine.info for engine in engines] == [
         EngineInfo("cpu", "cpu", precision, 1)
@@ -39,24 +45,9 @@ def test_on_a_cpu_there_is_an_engine_for_each_thread(
 
 
 @pytest.mark.parametrize(
-    ("choice", "precision"), [("auto", "int8"), ("int8", "int8"), ("fp32", "float32")]
-)
-@pytest.mark.parametrize("rule", [HuggingFaceRule(), MarianRule(3)])
-def test_another_projects_rule_of_search_changes_nothing_of_that(
-    checkpoint: Checkpoint, rule: Rule, choice: PrecisionChoice, precision: str
-) -> None:
-    config = checkpoint.config.model_copy(update={"search_rule": rule})
-    engines = build_engines(replace(checkpoint, config=config), choice, n_threads=2)
-    assert kinds(engines) == {CpuEngine}
-    assert [engine.info.precision for engine in engines] == [precision] * 2
-
-
-@pytest.mark.parametrize(
     ("choice", "precision"), [("auto", "float32"), ("fp32", "float32"), ("bf16", "bfloat16")]
 )
-def test_other_devices_take_the_torch_engine_each(
-    checkpoint: Checkpoint, choice: PrecisionChoice, precision: str
-) -> None:
+def test_other_devices(checkpoint: Checkpoint, choice: PrecisionChoice, precision: str) -> None:
     devices = ("cpu:0", "cpu:1")
     engines = build_engines(checkpoint, choice, n_threads=1, devices=devices)
     assert kinds(engines) == {TorchEngine}
@@ -67,7 +58,7 @@ def test_other_devices_take_the_torch_engine_each(
 
 
 @pytest.mark.parametrize(("choice", "precision"), [("bf16", "bfloat16"), ("fp16", "float16")])
-def test_half_precision_on_a_cpu_takes_the_torch_engine(
+def test_half_precision_on_a_cpu(
     checkpoint: Checkpoint, choice: PrecisionChoice, precision: str
 ) -> None:
     engines = build_engines(checkpoint, choice, n_threads=1)

@@ -78,9 +78,7 @@ def test_what_is_compiled_ahead_is_all_that_any_model_needs(tiny_checkpoint: Pat
     subprocess.run([sys.executable, "-c", COUNT, str(tiny_checkpoint)], check=True)
 
 
-def test_kernels_are_compiled_once_before_the_server_is_ready(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 
     def compile_some(precision: Precision) -> None:
@@ -100,9 +98,7 @@ def test_kernels_are_compiled_once_before_the_server_is_ready(
     assert done == ["int8", "float32"]
 
 
-def test_without_a_cache_kernels_are_compiled_at_each_start(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_cache_kernels_are_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     monkeypatch.setattr(compiling, "CACHE_FOLDER", None)
     monkeypatch.setattr(compiling, "compile_kernels", done.append)

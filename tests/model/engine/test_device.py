@@ -16,9 +16,7 @@ def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
 
 
 @pytest.mark.parametrize(("gpus", "picked"), [(0, "cpu"), (1, "cuda")])
-def test_auto_takes_a_gpu_if_there_is_one(
-    monkeypatch: pytest.MonkeyPatch, gpus: int, picked: str
-) -> None:
+def test_auto_takes_a_gpu_if_any(monkeypatch: pytest.MonkeyPatch, gpus: int, picked: str) -> None:
     with_gpus(monkeypatch, gpus)
     assert pick_device("auto") == picked
 
@@ -55,9 +53,7 @@ def test_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch, name: str) -> 
         ("cuda:0,cuda:1", 2, "device 'cuda:0,cuda:1': expected one device, got 2"),
     ],
 )
-def test_a_bad_device_is_refused_by_name(
-    monkeypatch: pytest.MonkeyPatch, name: str, gpus: int, reason: str
-) -> None:
+def test_bad_devices(monkeypatch: pytest.MonkeyPatch, name: str, gpus: int, reason: str) -> None:
     with_gpus(monkeypatch, gpus)
     with pytest.raises(ConfigError) as caught:
         pick_device(name)
@@ -84,7 +80,7 @@ def test_gpus_of_other_makers_are_taken_by_name(monkeypatch: pytest.MonkeyPatch,
         assert pick_devices("xpu:0,xpu:1") == ("xpu:0", "xpu:1")
 
 
-def test_without_a_driver_torch_is_not_asked(
+def test_torch_is_not_asked_without_a_driver(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", pytest.fail)
@@ -96,7 +92,7 @@ def test_without_a_driver_torch_is_not_asked(
 
 
 @pytest.mark.parametrize("amd", [True, False])
-def test_with_a_driver_torch_says_how_many_there_are(
+def test_with_a_driver_torch_is_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, amd: bool
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -125,9 +121,7 @@ def test_cores_are_those_bound_to_within_the_containers_quota(
     assert usable_cores() == cores
 
 
-def test_without_a_container_or_affinity_all_cores_are_usable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_cores_are_usable_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "CPU_QUOTA_FILE", tmp_path / "missing")
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)

@@ -24,7 +24,7 @@ TERM = Constraint((Wording((3, 12)),))
         ((3,), SearchOptions(constraints=(TERM,)), "a target id outside the vocabulary of 12"),
     ],
 )
-def test_jobs_with_ids_that_are_none_are_refused(
+def test_bad_ids_of_jobs_are_refused(
     source: tuple[int, ...], options: SearchOptions, named: str
 ) -> None:
     with pytest.raises(ValueError, match=named):
@@ -41,9 +41,7 @@ def test_jobs_with_ids_that_are_none_are_refused(
         ((3,), (12,), "a target id outside the vocabulary of 12"),
     ],
 )
-def test_pairs_with_ids_that_are_none_are_refused(
-    source: tuple[int, ...], target: tuple[int, ...], named: str
-) -> None:
+def test_bad_ids_of_pairs(source: tuple[int, ...], target: tuple[int, ...], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         check_pair(source, target, CONFIG)
 

@@ -36,6 +36,18 @@ def fail(*_: object) -> None:
 
 
 @ENGINES
+def test_an_idle_engine_steps_to_nothing(
+    endless: Transformer, make_engine: MakeEngine, in_step: str, in_progress: str
+) -> None:
+    engine = make_engine(endless)
+    assert not engine.busy
+    assert engine.step() == []
+    engine.admit([])
+    engine.cancel([3])
+    assert not engine.busy
+
+
+@ENGINES
 def test_a_step_that_raises_leaves_the_engine_empty_and_usable(
     endless: Transformer, make_engine: MakeEngine, in_step: str, in_progress: str,
     monkeypatch: pytest.MonkeyPatch,

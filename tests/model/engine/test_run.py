@@ -85,9 +85,7 @@ def _no_thread_is_left() -> Iterator[None]:
     n_engines=st.integers(1, 3),
     window=st.integers(1, 12),
 )
-def test_every_job_is_finished_once_within_the_room_and_the_window(
-    lengths: list[int], n_engines: int, window: int
-) -> None:
+def test_every_job_is_finished_once(lengths: list[int], n_engines: int, window: int) -> None:
     engines = fakes(n_engines)
     open_jobs: list[int] = []
 
@@ -231,7 +229,7 @@ def test_without_jobs_there_is_nothing_and_without_engines_an_error() -> None:
 
 
 @pytest.mark.parametrize("n_engines", [1, 2])
-def test_the_reference_engine_answers_as_its_search_does(
+def test_answers_equal_the_references(
     make_model: Callable[..., Transformer], n_engines: int
 ) -> None:
     model = make_model(output_bias=True)

@@ -10,11 +10,8 @@ from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
 from model.checkpoint.config import AnyPair
-from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
-from model.decoding.beam import beam_search
-from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.decoding.padding import padded_ids
+from model.decoding.hypothesis import Hypothesis
 from model.engine.build import build_engines
 from model.engine.protocol import Job
 from model.engine.run import run_jobs
@@ -23,6 +20,16 @@ from model.interop.languages import Languages
 from model.interop.marian_import import import_m2m100, import_marian
 from tests.m2m100_folder import MakeMultilingual
 from tests.marian_folder import Spoil, changing, load_theirs, write_json
+from tests.model.engine.jobs import hypotheses
+from tests.model.interop.comparing import (
+    check_logits,
+    check_scores,
+    check_tokens,
+    found_by_us,
+    generated,
+    padded,
+    search_options,
+)
 
 Pair = tuple[Any, Checkpoint, Path]
 FAMILY: dict[str, dict[str, Any]] = {
@@ -60,95 +67,53 @@ def sentences(checkpoint: Checkpoint, seed: int = 3) -> list[list[int]]:
     ]
 
 
-def padded(rows: list[list[int]]) -> torch.Tensor:
-    return padded_ids(rows, 1, torch.device("cpu"))
-
-
 def language(checkpoint: Checkpoint, code: str) -> int:
     first = checkpoint.tokenizer.first_id(code)
     assert first is not None
     return first
 
 
-@torch.inference_mode()
 def test_logits_equal_theirs(pair: Pair) -> None:
     theirs, ours, _ = pair
-    source = padded(sentences(ours)[:40])
-    size = ours.config.transformer.target_vocab_size
-    target = torch.randint(4, size, (40, 9), generator=torch.Generator().manual_seed(5))
-    target[:, 0] = 2
-    wanted = theirs(input_ids=source, attention_mask=source != 1, decoder_input_ids=target).logits
-    assert (load_model(ours)(source, target) - wanted).abs().max() <= 1e-5
+    check_logits(theirs, ours, sentences(ours)[:40], first_word=4)
 
 
 def their_answers(theirs: Any, ours: Checkpoint, code: str, **options: Any) -> Any:
-    source = padded(sentences(ours))
-    return theirs.generate(
-        source,
-        attention_mask=source != 1,
-        forced_bos_token_id=language(ours, code),
-        output_scores=True,
-        return_dict_in_generate=True,
-        **options,
-    )
+    first_id = language(ours, code)
+    source = padded(ours, sentences(ours))
+    return generated(theirs, ours, source, forced_bos_token_id=first_id, **options)
 
 
-def tokens(row: list[int]) -> list[int]:
-    """What `transformers` generated, without the start and all that follows the text."""
-    kept = row[1:]
-    return [token for token in kept[: kept.index(2) if 2 in kept else None] if token != 1]
+def our_answers(ours: Checkpoint, code: str, **options: Any) -> list[Hypothesis]:
+    first_id = language(ours, code)
+    source = padded(ours, sentences(ours))
+    return found_by_us(ours, source, first_id=first_id, **options)
 
 
-def search_options(ours: Checkpoint, code: str, **changes: Any) -> SearchOptions:
-    values = {
-        "beam_size": ours.config.beam_size,
-        "length_penalty": ours.config.length_penalty,
-        "rule": ours.config.search_rule,
-        "first_id": language(ours, code),
-    }
-    return SearchOptions(**(values | changes))
-
-
-def check_same(found: list[Hypothesis], wanted: Any) -> None:
-    assert [list(one.ids) for one in found] == list(map(tokens, wanted.sequences.tolist()))
-
-
-@torch.inference_mode()
 @pytest.mark.parametrize("code", ["de", "ru"])
 def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair, code: str) -> None:
     theirs, ours, _ = pair
-    wanted = their_answers(theirs, ours, code)
-    model, options = load_model(ours), search_options(ours, code)
-    found = [best for best, *_ in beam_search(model, padded(sentences(ours)), options)]
-    check_same(found, wanted)
-    scores = torch.tensor([one.score for one in found])
-    assert (scores - wanted.sequences_scores).abs().max() <= 1e-4
+    found, wanted = our_answers(ours, code), their_answers(theirs, ours, code)
+    check_tokens(found, wanted, ours)
+    check_scores(found, wanted)
     assert len({one.ids for one in found}) > 3
     assert {one.ids[0] for one in found} == {language(ours, code)}
 
 
-@torch.inference_mode()
 def test_greedy_search_gives_the_same_tokens(pair: Pair) -> None:
     theirs, ours, _ = pair
     wanted = their_answers(theirs, ours, "cs", num_beams=1, early_stopping=False)
-    options = search_options(ours, "cs", beam_size=1)
-    found = beam_search(load_model(ours), padded(sentences(ours)), options)
-    check_same([best for best, *_ in found], wanted)
+    check_tokens(our_answers(ours, "cs", beam_size=1), wanted, ours)
 
 
 def test_the_cpu_engine_gives_the_same_tokens(pair: Pair) -> None:
     theirs, ours, _ = pair
-    options = search_options(ours, "zh" if "zh" in codes(ours) else "zh-Hans")
+    code = "zh" if "zh" in codes(ours) else "zh-Hans"
+    options = search_options(ours, first_id=language(ours, code))
     jobs = [Job(n, tuple(row), options) for n, row in enumerate(sentences(ours))]
     outcomes = dict(run_jobs(build_engines(ours, "fp32"), jobs))
-    code = "zh" if "zh" in codes(ours) else "zh-Hans"
-    found = []
-    for job in jobs:
-        outcome = outcomes[job.id]
-        assert isinstance(outcome, list)
-        found.append(outcome[0])
-    with torch.inference_mode():
-        check_same(found, their_answers(theirs, ours, code))
+    found = [hypotheses(outcomes[job.id])[0] for job in jobs]
+    check_tokens(found, their_answers(theirs, ours, code), ours)
 
 
 def codes(ours: Checkpoint) -> list[str]:

@@ -8,17 +8,21 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
-from model.decoding.beam import beam_search
-from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.decoding.padding import padded_ids
 from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError, ModelError
 from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.transformer.positions import sinusoidal_positions
 from tests.marian_folder import MakeFolder, Spoil, change_json, changing, load_theirs, write_json
+from tests.model.interop.comparing import (
+    check_logits,
+    check_scores,
+    check_tokens,
+    found_by_us,
+    generated,
+    padded,
+)
 
 Pair = tuple[Any, Checkpoint]
 FAMILY: dict[str, dict[str, Any]] = {
@@ -64,80 +68,31 @@ def sentences(checkpoint: Checkpoint, seed: int = 3) -> list[list[int]]:
     ]
 
 
-def padded(checkpoint: Checkpoint, rows: list[list[int]]) -> torch.Tensor:
-    return padded_ids(rows, checkpoint.config.transformer.pad_id, torch.device("cpu"))
-
-
-@torch.inference_mode()
 def test_logits_equal_theirs(pair: Pair) -> None:
     theirs, ours = pair
-    shape = ours.config.transformer
-    source = padded(ours, sentences(ours)[:40])
-    generator = torch.Generator().manual_seed(5)
-    target = torch.randint(0, shape.target_vocab_size, (40, 9), generator=generator)
-    target[:, 0] = shape.start_id
-    wanted = theirs(
-        input_ids=source, attention_mask=source != shape.pad_id, decoder_input_ids=target
-    ).logits
-    assert (load_model(ours)(source, target) - wanted).abs().max() <= 1e-5
+    check_logits(theirs, ours, sentences(ours)[:40], first_word=0)
 
 
-def found_by_us(ours: Checkpoint, source: torch.Tensor, beam_size: int) -> list[Hypothesis]:
-    options = SearchOptions(
-        beam_size=beam_size, length_penalty=ours.config.length_penalty, rule=ours.config.search_rule
-    )
-    return [best for best, *_ in beam_search(load_model(ours), source, options)]
-
-
-def tokens(row: list[int], eos_id: int, pad_id: int) -> list[int]:
-    """What `transformers` generated, without the start and all that follows the text."""
-    kept = row[1:]
-    if eos_id in kept:
-        kept = kept[: kept.index(eos_id)]
-    return [token for token in kept if token != pad_id]
-
-
-@torch.inference_mode()
 def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     theirs, ours = pair
-    shape = ours.config.transformer
     source = padded(ours, sentences(ours))
-    wanted = theirs.generate(
-        source,
-        attention_mask=source != shape.pad_id,
-        output_scores=True,
-        return_dict_in_generate=True,
-    )
-    found = found_by_us(ours, source, ours.config.beam_size)
+    found, wanted = found_by_us(ours, source), generated(theirs, ours, source)
     assert ours.config.beam_size == 4
-    assert [list(one.ids) for one in found] == [
-        tokens(row, shape.eos_id, shape.pad_id) for row in wanted.sequences.tolist()
-    ]
-    scores = torch.tensor([one.score for one in found])
-    assert (scores - wanted.sequences_scores).abs().max() <= 1e-4
+    check_tokens(found, wanted, ours)
+    check_scores(found, wanted)
     assert len({one.ids for one in found}) > 10
 
 
-@torch.inference_mode()
 def test_greedy_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     theirs, ours = pair
     shape = ours.config.transformer
     rule = ours.config.search_rule
     assert isinstance(rule, HuggingFaceRule)
     source = padded(ours, sentences(ours, seed=4))
-    wanted = theirs.generate(
-        source,
-        attention_mask=source != shape.pad_id,
-        num_beams=1,
-        early_stopping=False,
-        length_penalty=1.0,
-        output_logits=True,
-        return_dict_in_generate=True,
-    )
-    found = found_by_us(ours, source, 1)
-    assert [list(one.ids) for one in found] == [
-        tokens(row, shape.eos_id, shape.pad_id) for row in wanted.sequences.tolist()
-    ]
+    greedy = {"num_beams": 1, "early_stopping": False, "length_penalty": 1.0}
+    wanted = generated(theirs, ours, source, **greedy, output_logits=True)
+    found = found_by_us(ours, source, beam_size=1)
+    check_tokens(found, wanted, ours)
     # Greedy search of theirs has no score; what it chose has its log-probabilities.
     logits = torch.stack(wanted.logits, dim=1)
     if rule.renormalise:
@@ -150,27 +105,15 @@ def test_greedy_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
         assert (torch.tensor(one.log_probs) - expected).abs().max() <= 1e-4
 
 
-@torch.inference_mode()
 def test_all_n_best_hypotheses_are_theirs(make_folder: MakeFolder, tmp_path: Path) -> None:
     folder = make_folder(separate=True)
     import_marian(folder, tmp_path / "ours")
     theirs, ours = load_theirs(folder), load_checkpoint(tmp_path / "ours")
-    shape = ours.config.transformer
     source = padded(ours, sentences(ours))
-    wanted = theirs.generate(
-        source,
-        attention_mask=source != shape.pad_id,
-        num_return_sequences=4,
-        output_scores=True,
-        return_dict_in_generate=True,
-    )
-    options = SearchOptions(4, 4, ours.config.length_penalty, rule=ours.config.search_rule)
-    found = [one for best in beam_search(load_model(ours), source, options) for one in best]
-    assert [list(one.ids) for one in found] == [
-        tokens(row, shape.eos_id, shape.pad_id) for row in wanted.sequences.tolist()
-    ]
-    scores = torch.tensor([one.score for one in found])
-    assert (scores - wanted.sequences_scores).abs().max() <= 1e-4
+    wanted = generated(theirs, ours, source, num_return_sequences=4)
+    found = found_by_us(ours, source, n_best=4)
+    check_tokens(found, wanted, ours)
+    check_scores(found, wanted)
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")

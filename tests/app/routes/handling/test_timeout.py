@@ -10,7 +10,7 @@ from app import loading
 from tests.app.asking import scheduler
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling.harness import until
+from tests.app.waiting import until
 
 BODY = {"text": "cat", "target": "fr"}
 

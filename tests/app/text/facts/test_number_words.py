@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from app.text.facts.number_words import says_number, spelt_out

@@ -5,7 +5,8 @@ from model.decoding.rules import MarianRule
 from model.engine.cpu.forward.slots import MAX_BEAM
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import check_empty, cpu_engine, limited
+from tests.model.engine.cpu.running import check_empty, cpu_engine
+from tests.model.engine.jobs import limited
 
 pytestmark = pytest.mark.usefixtures("impatient")
 GREEDY = SearchOptions(beam_size=1)

@@ -10,7 +10,8 @@ from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.slots import MAX_BEAM, pages_needed
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, limited, run
+from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, run
+from tests.model.engine.jobs import limited
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
@@ -55,7 +56,7 @@ def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: boo
 
 
 @pytest.mark.parametrize("limit", ["CACHE_BYTES", "MAX_PAGES"])
-def test_there_is_room_for_so_many_pages(
+def test_pages_are_limited(
     endless: Transformer, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(capacity, limit, 0)

@@ -25,18 +25,20 @@ from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
-    PRECISIONS,
-    RULES,
     alone,
     check_empty,
     check_pages,
-    check_same,
     cpu_engine,
+    pack_model,
+    run,
+)
+from tests.model.engine.jobs import (
+    PRECISIONS,
+    RULES,
+    check_same,
     draw_jobs,
     draw_source,
     hypotheses,
-    pack_model,
-    run,
 )
 from tests.model.make_model import MakeModel
 
@@ -97,7 +99,7 @@ def edged_engine(model: Transformer, precision: Precision, edges: PieceEdges) ->
 
 @pytest.mark.parametrize("eos_bias", [2.5, 0.5], ids=["short", "long"])
 @pytest.mark.parametrize("norm_order", ["pre", "post"])
-def test_float32_answers_as_the_reference(
+def test_float32_equals_the_reference(
     make_speaker: MakeModel, eos_bias: float, norm_order: str
 ) -> None:
     model = make_speaker(
@@ -149,9 +151,7 @@ def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision:
     check_empty(engine)
 
 
-def test_room_is_kept_for_the_hypotheses_of_the_terms(
-    model: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terms_reserve_capacity(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capacity, "MAX_PAGES", 10_000)
     engine = cpu_engine(model, "int8")
     terms = tuple(Constraint((Wording((5 + n,)),)) for n in range(3))

@@ -9,31 +9,14 @@ from model.engine.cpu.capacity import row_work
 from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import EngineInfo, Finished
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
-    PRECISIONS,
-    advance,
-    alone,
-    check_empty,
-    cpu_engine,
-    draw_jobs,
-    limited,
-    run,
-)
+from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, run
+from tests.model.engine.jobs import PRECISIONS, draw_jobs, limited
 from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
 
-def test_an_engine_without_jobs_steps_to_nothing(model: Transformer) -> None:
-    engine = cpu_engine(model, "int8")
-    assert not engine.busy
-    assert engine.step() == []
-    engine.admit([])
-    engine.cancel([3])
-    assert not engine.busy
-
-
-def test_a_step_that_is_to_end_goes_on_for_a_few_tokens(
+def test_a_step_ends_after_a_few_tokens(
     endless: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "STEP_TOKENS", 3)
@@ -46,7 +29,7 @@ def test_a_step_that_is_to_end_goes_on_for_a_few_tokens(
     assert engine.step() == [(0, ANY)]
 
 
-def test_it_does_not_where_a_token_takes_long(
+def test_slow_tokens_end_a_step_early(
     endless: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "STEP_TOKENS", 8)
@@ -60,7 +43,7 @@ def test_it_does_not_where_a_token_takes_long(
     assert max(engine._slots.length) == 3
 
 
-def test_it_does_not_once_all_are_over(
+def test_a_step_ends_with_the_last_job(
     endless: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "STEP_TOKENS", 8)
@@ -115,7 +98,7 @@ def test_a_step_in_progress_ends_when_it_is_interrupted(make_speaker: MakeModel)
 
 
 @PRECISIONS
-def test_cancelled_jobs_are_gone_before_the_next_token(
+def test_cancelled_jobs_leave_before_the_next_token(
     model: Transformer, precision: Precision
 ) -> None:
     engine = cpu_engine(model, precision)
@@ -139,7 +122,5 @@ def test_cancelled_jobs_are_gone_before_the_next_token(
 
 
 @PRECISIONS
-def test_info_tells_device_precision_and_threads(
-    make_speaker: MakeModel, precision: Precision
-) -> None:
+def test_info_has_precision_and_threads(make_speaker: MakeModel, precision: Precision) -> None:
     assert cpu_engine(make_speaker(), precision).info == EngineInfo("cpu", "cpu", precision, 1)

@@ -13,21 +13,23 @@ from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
+    alone,
+    check_empty,
+    check_pages,
+    cpu_engine,
+    in_company,
+    run,
+)
+from tests.model.engine.jobs import (
     FAMILY,
     FOREIGN_RULES,
     PRECISIONS,
     RULES,
-    alone,
-    check_empty,
-    check_pages,
     check_same,
-    cpu_engine,
     draw_jobs,
     every_option,
     hypotheses,
-    in_company,
     reference,
-    run,
 )
 from tests.model.make_model import MakeModel
 
@@ -37,9 +39,7 @@ GREEDY = SearchOptions(beam_size=1)
 
 @pytest.mark.parametrize("name", FAMILY)
 @pytest.mark.parametrize("eos_bias", [2.5, 0.5], ids=["short", "long"])
-def test_float32_answers_as_the_reference(
-    make_speaker: MakeModel, name: str, eos_bias: float
-) -> None:
+def test_float32_equals_the_reference(make_speaker: MakeModel, name: str, eos_bias: float) -> None:
     model = make_speaker(**FAMILY[name], eos_bias=eos_bias)
     engine = cpu_engine(model, "float32")
     jobs = every_option(model, seed=len(name))
@@ -50,9 +50,7 @@ def test_float32_answers_as_the_reference(
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_by_other_rules_float32_answers_as_the_reference(
-    make_speaker: MakeModel, name: str
-) -> None:
+def test_other_rules_equal_the_reference(make_speaker: MakeModel, name: str) -> None:
     model = make_speaker(**FAMILY[name], eos_bias=1.5)
     engine = cpu_engine(model, "float32")
     jobs = draw_jobs(model, 2 * len(FOREIGN_RULES), len(name), list(FOREIGN_RULES.values()))
@@ -64,9 +62,7 @@ def test_by_other_rules_float32_answers_as_the_reference(
 
 @pytest.mark.parametrize("rule", FOREIGN_RULES)
 @pytest.mark.parametrize("name", ["pre-norm, GELU", "a tiny vocabulary"])
-def test_by_each_rule_float32_answers_as_the_reference(
-    make_speaker: MakeModel, name: str, rule: str
-) -> None:
+def test_each_rule_equals_the_reference(make_speaker: MakeModel, name: str, rule: str) -> None:
     model = make_speaker(**FAMILY[name], eos_bias=2.5)
     engine = cpu_engine(model, "float32")
     jobs = every_option(model, len(rule), RULES[rule])
@@ -126,9 +122,7 @@ def test_answers_are_the_same_bits_all_at_once(model: Transformer, precision: Pr
 
 
 @PRECISIONS
-def test_two_engines_share_weights_and_nothing_else(
-    model: Transformer, precision: Precision
-) -> None:
+def test_two_engines_share_only_weights(model: Transformer, precision: Precision) -> None:
     first = cpu_engine(model, precision)
     second = CpuEngine(model.config, first._weights)
     jobs = draw_jobs(model, 20, seed=3)

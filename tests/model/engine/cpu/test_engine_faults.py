@@ -12,18 +12,8 @@ from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import Job
 from model.errors import NumericalError
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
-    APART,
-    PRECISIONS,
-    advance,
-    alone,
-    check_empty,
-    cpu_engine,
-    draw_jobs,
-    draw_source,
-    hypotheses,
-    run,
-)
+from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, run
+from tests.model.engine.jobs import APART, PRECISIONS, draw_jobs, draw_source, hypotheses
 from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -55,7 +45,7 @@ def test_nan_fails_the_sentence_that_it_is_in_and_no_other(
 
 
 @PRECISIONS
-def test_nan_fails_a_sentence_if_any_of_its_hypotheses_meets_it(
+def test_nan_in_one_hypothesis_fails_a_sentence(
     make_speaker: MakeModel, precision: Precision
 ) -> None:
     model = make_speaker(

@@ -13,14 +13,8 @@ from model.engine.eager import EagerEngine
 from model.engine.explanations import AttentionKind, AttentionRow
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
-    FOREIGN_RULES,
-    KINDS,
-    alone,
-    cpu_engine,
-    draw_jobs,
-    hypotheses,
-)
+from tests.model.engine.cpu.running import alone, cpu_engine
+from tests.model.engine.jobs import FOREIGN_RULES, KINDS, draw_jobs, hypotheses
 from tests.model.make_model import MakeModel
 
 MakeEngine = Callable[[Transformer], Engine]
@@ -90,7 +84,7 @@ def test_a_trace_ends_in_the_very_answer_of_a_job(
 
 @ENGINES
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_steps_lead_to_the_answer(
+def test_steps_lead_to_the_answer(
     model: Transformer, make_engine: MakeEngine, options: SearchOptions
 ) -> None:
     engine = make_engine(model)
@@ -116,9 +110,7 @@ def test_the_steps_lead_to_the_answer(
 
 
 @ENGINES
-def test_the_likeliest_are_those_of_the_whole_distribution(
-    model: Transformer, make_engine: MakeEngine
-) -> None:
+def test_the_likeliest_tokens_are_the_models(model: Transformer, make_engine: MakeEngine) -> None:
     engine, reference = make_engine(model), EagerEngine(model)
     trace = engine.trace(sources(model)[0], SearchOptions(beam_size=1))
     expected = reference.trace(sources(model)[0], SearchOptions(beam_size=1))

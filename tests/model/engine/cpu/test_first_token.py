@@ -18,18 +18,8 @@ from model.engine.cpu.forward.weights import Precision
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
-    PRECISIONS,
-    RULES,
-    alone,
-    check_empty,
-    check_same,
-    cpu_engine,
-    draw_jobs,
-    hypotheses,
-    pack_model,
-    run,
-)
+from tests.model.engine.cpu.running import alone, check_empty, cpu_engine, pack_model, run
+from tests.model.engine.jobs import PRECISIONS, RULES, check_same, draw_jobs, hypotheses
 
 HUGGING_FACE = {name: rule for name, rule in RULES.items() if "Marian" not in name}
 LANGUAGES = (30, 31, 149)
@@ -119,7 +109,7 @@ def shown(trace: SearchTrace) -> list[list[tuple[int | None, int | None, float]]
 
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("constraints", [(), TERMS], ids=["plain", "terms"])
-def test_traces_begin_with_it(
+def test_traces_begin_so(
     model: Transformer, beam: int, constraints: tuple[Constraint, ...]
 ) -> None:
     options = SearchOptions(beam, beam, constraints=constraints, first_id=30)

@@ -13,14 +13,8 @@ from model.engine.cpu.helper_thread import BUSY_ENGINES
 from model.engine.cpu.kernels.work_queue import is_open
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
-    PRECISIONS,
-    cpu_engine,
-    draw_jobs,
-    limited,
-    pack_model,
-    run,
-)
+from tests.model.engine.cpu.running import cpu_engine, pack_model, run
+from tests.model.engine.jobs import PRECISIONS, draw_jobs, limited
 from tests.model.make_model import MakeModel
 
 
@@ -49,9 +43,7 @@ def helpers() -> set[threading.Thread]:
 
 
 @PRECISIONS
-def test_answers_are_those_of_an_engine_alone_bit_by_bit(
-    large: Transformer, precision: Precision
-) -> None:
+def test_answers_equal_those_of_an_engine_alone(large: Transformer, precision: Precision) -> None:
     jobs = draw_jobs(large, 30, seed=1)
     terms = (Constraint((Wording((5, 6)),)),)
     jobs += [
@@ -137,7 +129,7 @@ def test_a_deleted_engine_with_jobs_is_not_busy(large: Transformer) -> None:
     assert BUSY_ENGINES.count[0] == 0
 
 
-def test_a_failed_step_detaches_the_helper(
+def test_failed_steps_detach_the_helper(
     large: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = one_of_two(large)

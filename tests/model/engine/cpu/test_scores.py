@@ -10,14 +10,12 @@ from model.engine.eager import EagerEngine
 from model.engine.explanations import AttentionKind
 from model.engine.protocol import Engine
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
+from tests.model.engine.cpu.running import advance, alone, cpu_engine
+from tests.model.engine.jobs import (
     FAMILY,
     KINDS,
     PRECISIONS,
     RULES,
-    advance,
-    alone,
-    cpu_engine,
     draw_jobs,
     draw_source,
     hypotheses,
@@ -42,9 +40,7 @@ def draw_pairs(model: Transformer) -> Iterator[tuple[tuple[int, ...], list[int]]
 
 @KINDS
 @pytest.mark.parametrize("name", EXPLAINED)
-def test_float32_explains_as_the_reference(
-    make_speaker: MakeModel, name: str, kind: AttentionKind
-) -> None:
+def test_float32_explains_equally(make_speaker: MakeModel, name: str, kind: AttentionKind) -> None:
     model = make_speaker(**FAMILY[name])
     engine = cpu_engine(model, "float32")
     eager = EagerEngine(model)
@@ -68,9 +64,7 @@ def test_float32_scores_as_the_reference(make_speaker: MakeModel, name: str) -> 
 
 
 @PRECISIONS
-def test_what_a_search_found_is_scored_with_the_same_bits(
-    model: Transformer, precision: Precision
-) -> None:
+def test_found_translations_have_equal_scores(model: Transformer, precision: Precision) -> None:
     engine = cpu_engine(model, precision)
     jobs = draw_jobs(model, 20, seed=3)
     for job_id, outcome in alone(engine, jobs).items():
@@ -82,9 +76,7 @@ def test_what_a_search_found_is_scored_with_the_same_bits(
 
 
 @PRECISIONS
-def test_pairs_are_scored_together_with_the_bits_that_each_has_alone(
-    model: Transformer, precision: Precision
-) -> None:
+def test_pairs_score_together_as_alone(model: Transformer, precision: Precision) -> None:
     """Of any lengths, in any order; also if the engine has no rows for all at once."""
     engine = cpu_engine(model, precision)
     choose = np.random.default_rng(5)
@@ -115,7 +107,7 @@ def test_scores_by_each_rule_are_the_references(model: Transformer, name: str) -
 
 @PRECISIONS
 @KINDS
-def test_explaining_does_not_disturb_sentences_in_flight(
+def test_explaining_disturbs_no_search(
     model: Transformer, precision: Precision, kind: AttentionKind
 ) -> None:
     engine = cpu_engine(model, precision)

@@ -11,17 +11,8 @@ from model.engine.cpu.hypotheses import stable_prefix
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
-    FOREIGN_RULES,
-    RULES,
-    advance,
-    cpu_engine,
-    draw_jobs,
-    draw_source,
-    hypotheses,
-    pack_model,
-    run,
-)
+from tests.model.engine.cpu.running import advance, cpu_engine, pack_model, run
+from tests.model.engine.jobs import FOREIGN_RULES, RULES, draw_jobs, draw_source, hypotheses
 from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -46,9 +37,7 @@ def streamed(
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
 @pytest.mark.parametrize("eos_bias", [2.5, -1], ids=["short", "long"])
-def test_what_is_told_grows_and_the_answer_begins_with_it(
-    make_speaker: MakeModel, eos_bias: float, seed: int
-) -> None:
+def test_progress_is_a_growing_prefix(make_speaker: MakeModel, eos_bias: float, seed: int) -> None:
     model = make_speaker(seed=seed, eos_bias=eos_bias)
     jobs = draw_jobs(model, 20, seed)
     narrow = [SearchOptions(2, 1, one.options.length_penalty) for one in jobs]

@@ -11,7 +11,7 @@ from model.engine.protocol import Job
 from model.engine.torch.engine import TorchEngine
 from model.engine.torch.graphs import Capture
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import reference
+from tests.model.engine.jobs import reference
 
 
 def torch_engine(

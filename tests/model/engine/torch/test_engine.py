@@ -13,7 +13,8 @@ from model.engine.protocol import EngineInfo, Job
 from model.engine.torch import batch as batch_module
 from model.engine.torch import engine as engine_module
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import check_same, draw_jobs, limited, run
+from tests.model.engine.cpu.running import run
+from tests.model.engine.jobs import check_same, draw_jobs, limited
 from tests.model.engine.torch.running import (
     said,
     slots_in_use,
@@ -22,15 +23,6 @@ from tests.model.engine.torch.running import (
     wanted,
 )
 from tests.model.make_model import MakeModel
-
-
-def test_an_engine_without_jobs_steps_to_nothing(model: Transformer) -> None:
-    engine = torch_engine(model)
-    engine.admit([])
-    engine.cancel([3])
-    assert not engine.busy
-    assert engine.step() == []
-    assert engine.progress() == []
 
 
 def test_info_and_memory(model: Transformer) -> None:

@@ -11,20 +11,18 @@ from model.engine.protocol import Job
 from model.engine.run import run_jobs
 from model.engine.torch import batch as batch_module
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import (
+from tests.model.engine.cpu.running import alone, in_company, run
+from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
+from tests.model.engine.cpu.test_streams import streamed
+from tests.model.engine.jobs import (
     FAMILY,
     FOREIGN_RULES,
     RULES,
-    alone,
     check_same,
     draw_jobs,
     every_option,
     hypotheses,
-    in_company,
-    run,
 )
-from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
-from tests.model.engine.cpu.test_streams import streamed
 from tests.model.engine.torch.running import said, torch_engine, wanted
 from tests.model.make_model import MakeModel
 
@@ -74,9 +72,7 @@ def test_it_does_while_others_join_and_leave(model: Transformer, seed: int) -> N
             check_same(crowd.outcomes[job.id], wanted(model, job, edges))
 
 
-def test_it_does_where_a_step_is_too_large_for_one_go(
-    model: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_a_step_do(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = draw_jobs(model, 20, 7)
     expected = said(run(torch_engine(model), jobs))
     monkeypatch.setattr(batch_module, "MAX_LOGITS", 12 * model.config.target_vocab_size)

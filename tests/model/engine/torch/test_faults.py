@@ -7,7 +7,8 @@ import torch
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 from model.errors import NumericalError
-from tests.model.engine.cpu.running import APART, RULES, draw_jobs, draw_source, hypotheses, run
+from tests.model.engine.cpu.running import run
+from tests.model.engine.jobs import APART, RULES, draw_jobs, draw_source, hypotheses
 from tests.model.engine.torch.running import said, torch_engine
 from tests.model.make_model import MakeModel
 

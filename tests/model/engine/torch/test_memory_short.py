@@ -20,8 +20,9 @@ from model.engine.torch.device import memory_errors, release_cache
 from model.engine.torch.encoder import NewSentence, encode_into
 from model.engine.torch.state import Sizes, State
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import check_same, draw_jobs, run
+from tests.model.engine.cpu.running import run
 from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
+from tests.model.engine.jobs import check_same, draw_jobs
 from tests.model.engine.torch.running import said, torch_engine, wanted
 from tests.model.make_model import MakeModel
 
@@ -55,9 +56,7 @@ def test_torch_reports_it_on_a_cpu() -> None:
         torch.empty(2**58)
 
 
-def test_unused_memory_is_released_by_the_devices_own_function(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_unused_memory_is_released_by_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
     for name in ("cuda", "xpu", "mps"):
         monkeypatch.setattr(
@@ -175,9 +174,7 @@ def test_a_step_is_repeated_whichever_of_its_allocations_fails(
     assert at > 50
 
 
-def test_sentences_that_do_not_fit_beside_others_wait(
-    model: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unfit_sentences_wait(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state of two slots at most can be had."""
     jobs = jobs_of(model)
     expected = said(run(torch_engine(model), jobs))
@@ -195,9 +192,7 @@ def test_sentences_that_do_not_fit_beside_others_wait(
     assert not engine.busy
 
 
-def test_a_sentence_that_does_not_fit_alone_fails_alone(
-    model: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_long_a_sentence_fails(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = jobs_of(model)
     longest = max(jobs, key=lambda job: len(job.source_ids))
     expected = said(run(torch_engine(model), [job for job in jobs if job is not longest]))
@@ -267,9 +262,7 @@ def test_a_sentence_that_ends_in_a_step_without_memory_for_others_is_not_lost(
     assert n_failed == 2
 
 
-def test_any_other_error_empties_the_engine(
-    model: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_errors_empty_the_engine(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = jobs_of(model)
     expected = said(run(torch_engine(model), jobs))
     engine = torch_engine(model)

@@ -10,7 +10,8 @@ from model.engine.torch.engine import TorchEngine
 from model.engine.torch.graphs import Work
 from model.engine.torch.slots import MAX_ROWS
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import FAMILY, RULES, check_same, every_option, limited, run
+from tests.model.engine.cpu.running import run
+from tests.model.engine.jobs import FAMILY, RULES, check_same, every_option, limited
 from tests.model.engine.torch.running import torch_engine, wanted
 from tests.model.make_model import MakeModel
 

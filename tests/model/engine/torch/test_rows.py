@@ -10,7 +10,8 @@ from model.engine.torch.decoder import Fed, Rows, StepDecoder
 from model.engine.torch.history import BeamHistory
 from model.engine.torch.state import State
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import limited, run
+from tests.model.engine.cpu.running import run
+from tests.model.engine.jobs import limited
 from tests.model.engine.torch.running import torch_engine
 
 
@@ -50,7 +51,7 @@ def test_the_hopeful_by_hand(rule: Rule | None, n_expected: list[int]) -> None:
     assert not history.hopeful(1, 2).any()
 
 
-def test_a_sentence_starts_as_one_row(
+def test_a_sentence_starts_in_one_row(
     endless: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[int] = []
@@ -66,9 +67,7 @@ def test_a_sentence_starts_as_one_row(
     assert computed == [3, 12, 12]
 
 
-def test_a_turn_without_sentences_computes_none(
-    endless: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_empty_turns_compute_nothing(endless: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of slots that are decoded in turns, some may all have been left."""
     engine = torch_engine(endless)
     jobs = [limited(n, 20, beam=2, source=(5, 3 + n, 1)) for n in range(8)]

@@ -7,9 +7,7 @@ from tests.model.engine.cpu.matrices import normal
 
 @pytest.mark.parametrize("n_positions", [1, 5, 16, 17, 40])
 @pytest.mark.parametrize(("n_heads", "d_k"), [(4, 4), (3, 12), (2, 36), (1, 64), (2, 80), (1, 6)])
-def test_attention_is_the_papers_over_the_positions_named(
-    n_heads: int, d_k: int, n_positions: int
-) -> None:
+def test_attention_over_given_positions(n_heads: int, d_k: int, n_positions: int) -> None:
     d_model, stride, base, width = n_heads * d_k, n_heads * d_k + 3, 5, 64
     query = normal(3, stride, seed=1, scale=3)
     keys, values = normal(60, stride, seed=2), normal(60, stride, seed=3)

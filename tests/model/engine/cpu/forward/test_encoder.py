@@ -19,9 +19,7 @@ SOURCES = [[5, 6, 7, 1], [4, 1], [3, 8, 9, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1
         {"d_model": 72, "n_heads": 2, "norm_order": "pre"}, {"d_model": 18, "n_heads": 3},
     ],
 )  # fmt: skip
-def test_sentences_side_by_side_are_encoded_as_each_alone(
-    make_model: MakeModel, changes: dict[str, Any]
-) -> None:
+def test_encoding_is_independent_of_others(make_model: MakeModel, changes: dict[str, Any]) -> None:
     model = make_model(**changes)
     weights = pack_model(model, "float32")
     ids = np.array([token for source in SOURCES for token in source])
@@ -41,9 +39,7 @@ def test_sentences_side_by_side_are_encoded_as_each_alone(
 
 
 @pytest.mark.parametrize("scaled", [True, False])
-def test_an_embedding_is_scaled_and_moved_by_its_position(
-    make_model: MakeModel, scaled: bool
-) -> None:
+def test_embeddings_are_scaled_and_positioned(make_model: MakeModel, scaled: bool) -> None:
     model = make_model(scale_embedding=scaled, d_model=18, n_heads=3)
     weights = pack_model(model, "float32")
     tokens = range(model.config.target_vocab_size)

@@ -94,9 +94,7 @@ def test_the_most_probable_tokens_in_order_the_lower_of_equals_first(
 
 
 @PRECISIONS
-def test_padding_is_not_chosen_even_if_it_is_most_probable(
-    make_model: MakeModel, precision: Precision
-) -> None:
+def test_probable_padding_is_not_chosen(make_model: MakeModel, precision: Precision) -> None:
     bias = np.zeros(130, np.float32)
     bias[0] = 30
     weights = make_weights(make_model, precision, 130, bias)
@@ -107,9 +105,7 @@ def test_padding_is_not_chosen_even_if_it_is_most_probable(
 
 
 @PRECISIONS
-def test_a_token_without_any_probability_is_not_chosen(
-    make_model: MakeModel, precision: Precision
-) -> None:
+def test_impossible_tokens_are_not_chosen(make_model: MakeModel, precision: Precision) -> None:
     bias = np.full(130, -np.inf, np.float32)
     bias[[3, 129]] = 0
     weights = make_weights(make_model, precision, 130, bias)

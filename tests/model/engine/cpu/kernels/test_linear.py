@@ -44,9 +44,7 @@ def test_an_output_whose_weights_are_next_to_nothing_is_its_bias(largest: float)
 
 @pytest.mark.parametrize(("n_inputs", "n_outputs"), [*SHAPES, *BLOCKS])
 @pytest.mark.parametrize("n_rows", range(1, 10))
-def test_int8_products_are_those_of_whole_numbers(
-    n_rows: int, n_inputs: int, n_outputs: int
-) -> None:
+def test_int8_products_are_exact(n_rows: int, n_inputs: int, n_outputs: int) -> None:
     x = normal(n_rows, n_inputs, seed=n_rows)
     x *= 10.0 ** np.arange(n_rows)[:, None] / 1e3  # every row has a scale of its own
     x = x.astype(np.float32)

@@ -41,7 +41,7 @@ def compiled(instruction: str | None, monkeypatch: pytest.MonkeyPatch) -> Callab
     "instruction",
     [None, pytest.param("256", marks=pytest.mark.skipif(not HALVES, reason="no such instruction"))],
 )
-def test_every_dot_product_gives_the_same_integers(
+def test_dot_products_give_equal_integers(
     instruction: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     product = compiled(instruction, monkeypatch)

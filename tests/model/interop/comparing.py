@@ -1,0 +1,66 @@
+"""What an imported model answers, beside the model of `transformers` that it was made from."""
+
+from typing import Any
+
+import torch
+
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint
+from model.decoding.beam import beam_search
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.padding import padded_ids
+
+
+def padded(ours: Checkpoint, rows: list[list[int]]) -> torch.Tensor:
+    return padded_ids(rows, ours.config.transformer.pad_id, torch.device("cpu"))
+
+
+@torch.inference_mode()
+def check_logits(theirs: Any, ours: Checkpoint, rows: list[list[int]], first_word: int) -> None:
+    """The same logits for random targets, whose ids start at `first_word`."""
+    shape = ours.config.transformer
+    source = padded(ours, rows)
+    n_rows, n_ids = len(rows), shape.target_vocab_size
+    generator = torch.Generator().manual_seed(5)
+    target = torch.randint(first_word, n_ids, (n_rows, 9), generator=generator)
+    target[:, 0] = shape.start_id
+    mask = source != shape.pad_id
+    wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
+    assert (load_model(ours)(source, target) - wanted).abs().max() <= 1e-5
+
+
+@torch.inference_mode()
+def generated(theirs: Any, ours: Checkpoint, source: torch.Tensor, **options: Any) -> Any:
+    return theirs.generate(
+        source,
+        attention_mask=source != ours.config.transformer.pad_id,
+        output_scores=True,
+        return_dict_in_generate=True,
+        **options,
+    )
+
+
+def search_options(ours: Checkpoint, **changes: Any) -> SearchOptions:
+    config = ours.config
+    named = {"beam_size": config.beam_size, "length_penalty": config.length_penalty}
+    return SearchOptions(**({**named, "rule": config.search_rule} | changes))
+
+
+@torch.inference_mode()
+def found_by_us(ours: Checkpoint, source: torch.Tensor, **changes: Any) -> list[Hypothesis]:
+    """All hypotheses of the search that the checkpoint names, but for `changes` of it."""
+    found = beam_search(load_model(ours), source, search_options(ours, **changes))
+    return [one for best in found for one in best]
+
+
+def check_tokens(found: list[Hypothesis], wanted: Any, ours: Checkpoint) -> None:
+    shape = ours.config.transformer
+    for one, row in zip(found, wanted.sequences.tolist(), strict=True):
+        kept = row[1:]  # without the start and all that follows the text
+        kept = kept[: kept.index(shape.eos_id) if shape.eos_id in kept else None]
+        assert list(one.ids) == [token for token in kept if token != shape.pad_id]
+
+
+def check_scores(found: list[Hypothesis], wanted: Any) -> None:
+    scores = torch.tensor([one.score for one in found])
+    assert (scores - wanted.sequences_scores).abs().max() <= 1e-4
