@@ -28,7 +28,7 @@ from app.translation.attention_view import check_kind
 from app.translation.explainer import ExplanationOptions
 from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment
-from app.translation.segments.segmented_text import SegmentedText
+from app.translation.segments.segmented_text import MAX_TOKEN_CHARACTERS, SegmentedText
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.decoding.trace import NextToken, SearchTrace
 from model.engine.explanations import AttentionKind, AttentionRow, Projections
@@ -75,8 +75,13 @@ class SearchView:
 
         Raises `InvalidRequestError`, `TextTooLongError`, and as `QueuedExplanations.trace`.
         """
+        if len(source) > MAX_SOURCE_TOKENS * MAX_TOKEN_CHARACTERS:
+            raise TextTooLongError(
+                f"the text has {len(source):,} characters; the limit for explanation is "
+                f"{MAX_SOURCE_TOKENS} tokens"
+            )
         direction = self._step.direction
-        text = SegmentedText(source, self._step.reading)
+        text = await asyncio.to_thread(SegmentedText, source, self._step.reading)
         _only_segment(text)
         traces: dict[Segment, SearchTrace] = {}
         while text.pending():

@@ -16,6 +16,7 @@ from app.text.spans import Span, Substitution
 from app.text.stand_ins import FAMILIES, StandIns
 from app.translation import answers
 from app.translation.segments.segment import Rendering, Segment
+from app.translation.segments.segmented_text import MAX_TOKEN_CHARACTERS
 from model.decoding.hypothesis import SearchOptions, finished_hypothesis
 from model.text.text_codec import TextCodec, Token
 
@@ -83,13 +84,19 @@ class Scorer:
         self, text: str, translation: str, direction: Direction
     ) -> tuple[Sequence[Token], Sequence[Token]]:
         source, target = direction
+        limit = f"the limit for scoring is {self.max_tokens:,}"
+        for side, characters in (("text", text), ("translation", translation)):
+            if len(characters) > self.max_tokens * MAX_TOKEN_CHARACTERS:
+                raise TextTooLongError(
+                    f"a {side} has {len(characters):,} characters; {limit} tokens"
+                )
         source_tokens = self.codec.encode_source(text, target, source)
         target_tokens = self.codec.encode_target(translation, target)
         for side, tokens in (("text", source_tokens), ("translation", target_tokens)):
             if len(tokens) > self.max_tokens:
                 raise TextTooLongError(
-                    f"a {side} has {len(tokens):,} tokens; the limit for scoring is "
-                    f"{self.max_tokens:,}, including the end of sentence and control symbols"
+                    f"a {side} has {len(tokens):,} tokens; {limit}, including the end of sentence "
+                    f"and control symbols"
                 )
         return source_tokens, target_tokens
 

@@ -159,6 +159,16 @@ async def test_a_long_sentence_is_refused(served: Client) -> None:
     assert problem(response, 422, response.json()["type"].rpartition(":")[2])
 
 
+async def test_a_text_that_cannot_be_a_sentence_is_refused_before_it_is_read(
+    served: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.explanation.search_view.SegmentedText", None)
+    body = {"text": "The cat. " * 20_000, "target": "fr"}
+    refused = problem(await served.post("/explain", json=body), 422, "text-too-long")
+    assert "180,000 characters" in refused["detail"]
+    assert "128 tokens" in refused["detail"]
+
+
 async def test_it_needs_a_single_search(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from app.translation import explainer
 from model.engine.explanations import IdPair
+from model.text.tokenizer import Tokenizer
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.wire.test_problems import SECRET, problem
@@ -115,6 +116,17 @@ async def test_what_the_model_cannot_read_at_once_is_refused(served: Client) -> 
         document = problem(response, 422, "text-too-long")
         assert side in document["detail"]
         assert "128" in document["detail"]
+
+
+@pytest.mark.parametrize("side", ["text", "translation"])
+async def test_what_it_certainly_cannot_is_refused_before_it_is_tokenised(
+    served: Client, monkeypatch: pytest.MonkeyPatch, side: str
+) -> None:
+    monkeypatch.setattr(Tokenizer, "encode_source", None)
+    monkeypatch.setattr(Tokenizer, "encode_target", None)
+    body = {"text": "cat", "translation": "chat", "target": "fr"} | {side: "«" * 240_000}
+    refused = problem(await served.post("/score", json=body), 422, "text-too-long")
+    assert f"a {side} has 240,000 characters" in refused["detail"]
 
 
 async def test_too_many_weights_are_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
