@@ -173,6 +173,7 @@ class _Builder:
             facts=_facts(checkpoint.n_parameters, combined_info(engines), checkpoint.digest),
             prepare=prepare,
             n_text_bytes=TEXT_BYTES * sum(map(len, set(checkpoint.tokenizer.files.values()))),
+            shortlist=checkpoint.shortlist,
         )
 
 

@@ -128,7 +128,7 @@ def items_of(
         if not is_embedding:
             found[f"{name}_QuantMultA"] = (_FLOAT32, (1, 1), struct.pack("<f", alpha))
         elif name != "encoder_Wemb":
-            one = np.array([[127 / alpha]], np.float32)
+            one = np.array([[alpha]], np.float32)
             found[f"{name}_QuantMultA"] = (_INTGEMM8, (1, 1), quantised(one, transpose=False))
     if int8 and "Wemb" in tensors:
         found["none_QuantMultA"] = (_FLOAT32, (1, 1), struct.pack("<f", alpha))
@@ -152,6 +152,20 @@ def write_binary(path: Path, items: Mapping[str, Item], model_options: Mapping[s
     path.write_bytes(written + b"".join(data for *_, data in listed))
 
 
+def shortlist(n_source: int, n_target: int, *, seed: int = 0, n_first: int = 20) -> bytes:
+    """Return the content of lex.*.bin with random candidates of every source token."""
+    rng = np.random.default_rng(seed)
+    lists = [np.unique(rng.choice(n_target, rng.integers(0, 12))) for _ in range(n_source)]
+    offsets = np.cumsum([0, *map(len, lists)]).astype("<u8")
+    ids = np.concatenate(lists).astype("<u4")
+    body = struct.pack("<4Q", n_first, 12, len(offsets), len(ids)) + offsets.tobytes()
+    body += ids.tobytes()
+    total = 0
+    for word in np.frombuffer(body, "<u8", len(body) // 8).tolist():
+        total ^= (word + 0x9E3779B9 + (total << 6) + (total >> 2)) % 2**64
+    return struct.pack("<2Q", 0xF11A48D5013417F5, total) + body
+
+
 def write_model(
     folder: Path,
     shape: str,
@@ -161,6 +175,7 @@ def write_model(
     int8: bool = True,
     pair: str = "enfr",
     seed: int = 0,
+    with_shortlist: bool = False,
 ) -> Path:
     """Write a folder with one model: `vocabularies` are one SentencePiece model, or one a side."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -172,6 +187,8 @@ def write_model(
     names = ("vocab",) if shared else ("srcvocab", "trgvocab")
     for side, content in zip(names, vocabularies, strict=True):
         (folder / f"{side}.{pair}.spm").write_bytes(content)
+    if with_shortlist:
+        (folder / f"lex.50.50.{pair}.s2t.bin").write_bytes(shortlist(*n_pieces, seed=seed))
     return path
 
 

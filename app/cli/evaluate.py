@@ -61,7 +61,9 @@ def evaluate(
     direction = options.choose_direction(loaded.config, source, target)
     column = options.source_column(columns, direction)
     first_id = loaded.tokenizer.first_id(direction[1])
-    search = options.search_options(loaded.config, beam_size, length_penalty, first_id)
+    search = options.search_options(
+        loaded.config, beam_size, length_penalty, first_id, loaded.shortlist
+    )
     read = partial(
         Sentence,
         codec=loaded.tokenizer,

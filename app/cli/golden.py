@@ -40,7 +40,8 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     """
     loaded = load_checkpoint(checkpoint)
     direction = options.choose_direction(loaded.config, source, target)
-    search = options.search_options(loaded.config, first_id=loaded.tokenizer.first_id(direction[1]))
+    first_id = loaded.tokenizer.first_id(direction[1])
+    search = options.search_options(loaded.config, first_id=first_id, shortlist=loaded.shortlist)
     reading = Reading(loaded.tokenizer, direction, loaded.config.transformer.max_length, search)
     read = partial(SegmentedText, reading=reading)
     blocks = line_blocks(cast("ByteSource", sys.stdin.buffer))

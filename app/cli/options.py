@@ -13,6 +13,7 @@ from app.shipped import SHIPPED_CHECKPOINT
 from app.wire.native.fields import MAX_BEAM_SIZE
 from model.checkpoint.config import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
+from model.decoding.shortlist import Shortlist
 from model.engine.protocol import PrecisionChoice
 from model.errors import LanguageError
 
@@ -116,6 +117,7 @@ def search_options(
     beam_size: int | None = None,
     length_penalty: float | None = None,
     first_id: int | None = None,
+    shortlist: Shortlist | None = None,
 ) -> SearchOptions:
     """Return the given search options, else the checkpoint's; `first_id` is the codec's."""
     return SearchOptions(
@@ -123,4 +125,5 @@ def search_options(
         length_penalty=config.length_penalty if length_penalty is None else length_penalty,
         rule=config.search_rule,
         first_id=first_id,
+        shortlist=shortlist if config.shortlist else None,
     )

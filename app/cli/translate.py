@@ -184,7 +184,9 @@ def _local_records(
         loaded.tokenizer,
         chosen,
         loaded.config.transformer.max_length,
-        options.search_options(loaded.config, *search, loaded.tokenizer.first_id(chosen[1])),
+        options.search_options(
+            loaded.config, *search, loaded.tokenizer.first_id(chosen[1]), loaded.shortlist
+        ),
     )
     engines = offline_engines(loaded, precision, threads, pick_devices(device))
     translator = Translator(partial(SegmentedText, reading=reading), engines)

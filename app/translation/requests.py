@@ -28,6 +28,7 @@ class TranslationOptions:
     """How to translate; the checkpoint sets omitted options.
 
     with_tokens  whether the spans of tokens are needed
+    shortlist    whether each sentence is searched among its candidates, if the model has a list
     """
 
     beam_size: int | None = None
@@ -37,6 +38,7 @@ class TranslationOptions:
     split: Split = "sentences"
     glossary: Glossary = NO_GLOSSARY
     with_tokens: bool = False
+    shortlist: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class TranslationRequest:
     markup: MarkupOptions = field(default_factory=MarkupOptions)
     attention: AttentionSelection | None = None
     alignment: bool = False
+    shortlist: bool | None = None
 
     @property
     def is_explained(self) -> bool:
@@ -74,6 +77,7 @@ class TranslationRequest:
             self.split,
             Glossary(self.glossary, self.untranslated) if has_terms else NO_GLOSSARY,
             with_tokens=self.is_explained,
+            shortlist=self.shortlist,
         )
 
 

@@ -17,6 +17,7 @@ from app.translation.segments.reading import Reading, TermSpeller
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GoldenSentence
 from model.decoding.hypothesis import SearchOptions
+from model.decoding.shortlist import Shortlist
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
 
@@ -42,8 +43,9 @@ class Facts:
 class ModelProfile:
     """The properties of a model that its configuration determines."""
 
-    def __init__(self, config: CheckpointConfig) -> None:
+    def __init__(self, config: CheckpointConfig, shortlist: Shortlist | None = None) -> None:
         self.config = config
+        self._shortlist = shortlist
         self.name = config.name  # in the API
         self.transformer_config = config.transformer
         self.directions = config.directions
@@ -59,8 +61,12 @@ class ModelProfile:
     def search_options(self, options: TranslationOptions, target: str) -> SearchOptions:
         """Return how to search for a target language. Raises as `beam_size`."""
         max_target_tokens = options.max_target_tokens
+        uses_shortlist = options.shortlist
+        if uses_shortlist is None:
+            uses_shortlist = self.config.shortlist
         return replace(
             self.scoring_options(target, options.length_penalty),
+            shortlist=self._shortlist if uses_shortlist else None,
             beam_size=self.beam_size(options),
             n_best=1 + options.alternatives,
             max_target_tokens=max_target_tokens
@@ -93,8 +99,9 @@ class ServedModel(ModelProfile):
         facts: Facts,
         prepare: Callable[[ServedModel], Awaitable[None]],
         n_text_bytes: int = 0,
+        shortlist: Shortlist | None = None,
     ) -> None:
-        super().__init__(config)
+        super().__init__(config, shortlist)
         self._tokenizer = tokenizer
         self._speller = TermSpeller(tokenizer)
         self._unknown = UnknownCharacters(tokenizer)

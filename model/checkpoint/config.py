@@ -148,6 +148,9 @@ class CheckpointConfig(BaseModel):
     alignment: AlignmentMethod | None = Field(
         None, description="best method of word alignment; null: the mean of the last layer's heads"
     )
+    shortlist: bool | None = Field(
+        None, description="whether a search uses shortlist.bin by default; null: there is none"
+    )
     transformer: TransformerConfig
 
     @model_validator(mode="after")

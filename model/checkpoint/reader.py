@@ -5,7 +5,7 @@ unpickled. Neither reading nor serving on a CPU imports torch, which saves half 
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,9 @@ from model.checkpoint.config import (
 )
 from model.checkpoint.golden import GoldenSentence, read_golden
 from model.checkpoint.parameters import n_parameters, parameter_shapes
-from model.checkpoint.tensor_file import TensorFile
+from model.checkpoint.shortlist_file import SHORTLIST_FILE, read_shortlist
+from model.checkpoint.tensor_file import Quantized, TensorFile
+from model.decoding.shortlist import Shortlist
 from model.errors import CheckpointError, TokenizerError
 from model.text.marian_tokenizer import MarianTokenizer
 from model.text.multilingual_tokenizer import LanguageTokens, MultilingualTokenizer
@@ -37,7 +39,8 @@ class Checkpoint:
     weights  float32 by name, read from the file on each access
     digest   SHA-256 over configuration, weights and vocabulary: equal digests, equal translations
     golden   sentences with their recorded translations
-    scales   of the matrices that are stored in 8 bits: each value is a code −127 … 127 times it
+    quantized  the matrices that are stored in 8 bits
+    shortlist  the candidates of a sentence's tokens, if the folder has any
     """
 
     folder: Path
@@ -46,7 +49,8 @@ class Checkpoint:
     tokenizer: TextCodec
     digest: str
     golden: tuple[GoldenSentence, ...] = ()
-    scales: Mapping[str, float] = field(default_factory=dict)
+    quantized: Mapping[str, Quantized] = field(default_factory=dict)
+    shortlist: Shortlist | None = None
 
     @property
     def n_parameters(self) -> int:
@@ -60,8 +64,23 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     tokenizer = read_tokenizer(folder, config)
     weights = TensorFile(folder / WEIGHTS_FILE)
     check_weights(folder / WEIGHTS_FILE, config.transformer, weights)
-    digest = _digest(folder, tokenizer)
-    return Checkpoint(folder, config, weights, tokenizer, digest, golden, weights.scales)
+    shortlist = _read_shortlist(folder, config)
+    digest = _digest(folder, tokenizer, [SHORTLIST_FILE] * (shortlist is not None))
+    return Checkpoint(
+        folder, config, weights, tokenizer, digest, golden, weights.quantized, shortlist
+    )
+
+
+def _read_shortlist(folder: Path, config: CheckpointConfig) -> Shortlist | None:
+    if config.shortlist is None:
+        return None
+    path, shape = folder / SHORTLIST_FILE, config.transformer
+    # Their last row is `<pad>`, which Marian's vocabularies lack.
+    n_source, n_target = shape.source_vocab_size - 1, shape.target_vocab_size - 1
+    return read_shortlist(
+        read_file(path), str(path), n_source=n_source, n_target=n_target,
+        is_shared=shape.share_embeddings,
+    )  # fmt: skip
 
 
 def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
@@ -134,9 +153,9 @@ def check_weights(
         raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")
 
 
-def _digest(folder: Path, tokenizer: TextCodec) -> str:
+def _digest(folder: Path, tokenizer: TextCodec, more: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    for name in (CONFIG_FILE, WEIGHTS_FILE, *tokenizer.files):
+    for name in (CONFIG_FILE, WEIGHTS_FILE, *tokenizer.files, *more):
         with (folder / name).open("rb") as file:
             hashlib.file_digest(file, lambda: digest)  # updates it in small pieces
     return digest.hexdigest()

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,18 @@ def scale_name(name: str) -> str:
 def is_scale(name: str) -> bool:
     """Whether a tensor is the scale of another one, by its name."""
     return name.endswith(f".weight{_SCALE}")
+
+
+class Quantized(NamedTuple):
+    """A matrix in 8 bits: codes −127 … 127; each value is a code times the scale."""
+
+    codes: NDArray[np.int8]
+    scale: float
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """The matrix in float32."""
+        return self.codes.astype(np.float32) * np.float32(self.scale)
 
 
 @contextmanager
@@ -76,7 +88,7 @@ class TensorFile(LazyTensors[NDArray[np.float32]]):
     array is freed: looking up a row in a table of 256,000 takes one page. Writing to an array does
     not change the file, and replacing the file does not change the arrays.
 
-    `scales` has the scale of each 8-bit matrix; its values, code times scale, are read as float32.
+    `quantized` has the 8-bit matrices, whose values are also read as float32.
 
     Raises `CheckpointError` on creation for a file that is missing, truncated or of another format,
     and on access for a tensor that is not floating-point.
@@ -91,23 +103,25 @@ class TensorFile(LazyTensors[NDArray[np.float32]]):
             header = json.loads(os.pread(self._file, n_header, _LENGTH_BYTES))
         self._start = _LENGTH_BYTES + n_header
         self._tensors = {name: value for name, value in header.items() if name != "__metadata__"}
-        self.scales: dict[str, float] = {}
         quantised = [name for name, facts in self._tensors.items() if facts["dtype"] == "I8"]
         super().__init__(self._tensors.keys() - set(map(scale_name, quantised)), self._as_float32)
-        self.scales = {name: self._scale(name) for name in quantised}
+        scales = {name: self._scale(name) for name in quantised}
+        self.quantized: Mapping[str, Quantized] = LazyTensors(
+            scales, lambda name: Quantized(self._stored(name), scales[name])
+        )
 
     def _scale(self, name: str) -> float:
         if scale_name(name) not in self._tensors:
             raise CheckpointError(f"{self._path}: tensor '{name}' is int8 without a scale")
-        scale = self._as_float32(scale_name(name))
+        scale = self._stored(scale_name(name))
         if scale.shape != (1,) or not 0 < scale[0] < math.inf:
             raise CheckpointError(f"{self._path}: the scale of '{name}' is not a positive number")
         return float(scale[0])
 
     def _as_float32(self, name: str) -> NDArray[np.float32]:
         array = self._stored(name)
-        if name in self.scales:
-            return array.astype(np.float32) * np.float32(self.scales[name])
+        if array.dtype == np.int8:
+            return self.quantized[name].values
         if self._tensors[name]["dtype"] == "BF16":  # float32 without its last two bytes
             array = (array.astype(np.uint32) << 16).view(np.float32)
         # Kernels are compiled for arrays aligned to their type.

@@ -21,6 +21,7 @@ from model.checkpoint.config import (
     write_text,
 )
 from model.checkpoint.golden import GoldenSentence, write_golden
+from model.checkpoint.shortlist_file import SHORTLIST_FILE
 from model.errors import CheckpointError
 from model.text.text_codec import TextCodec
 from model.transformer.config import describe_validation
@@ -65,6 +66,7 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     card: str,
     training: Mapping[str, Any],
     golden: Sequence[GoldenSentence] = (),
+    shortlist: bytes | None = None,
 ) -> None:
     """Write a folder atomically; an existing checkpoint is replaced at the end.
 
@@ -85,6 +87,8 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
             (partial / name).write_bytes(content)
         write_text(partial / CARD_FILE, card)
         write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
+        if shortlist is not None:
+            (partial / SHORTLIST_FILE).write_bytes(shortlist)
         if golden:
             write_golden(partial, golden)
     except BaseException:

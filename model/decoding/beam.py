@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from model.decoding.agreement import Steps, agreed_ids, finished
-from model.decoding.distribution import next_log_probs
+from model.decoding.distribution import allowed_tokens, next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.rules import BEHIND_FINISHED
 from model.decoding.stopping import token_limits, unsettled
@@ -96,6 +96,9 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
     config, traits = model.config, options.traits
     n_sentences, beam = len(source_ids), options.beam_size
     limits = token_limits(source_ids, config, options)
+    allowed = allowed_tokens(source_ids, config, options)
+    if allowed is not None:
+        allowed = allowed.repeat_interleave(beam, dim=0)
     sentence = torch.arange(n_sentences, device=source_ids.device)
     cache = model.start(model.encode(source_ids)).select(sentence.repeat_interleave(beam))
     first_row = sentence[:, None] * beam
@@ -116,8 +119,9 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
     for length in range(1, int(limits.max()) + 1):
         capped = running & (limits <= length)
         log_probs = next_log_probs(
-            model.step(latest, cache), config, options, length, capped.repeat_interleave(beam)
-        )
+            model.step(latest, cache), config, options, length, capped.repeat_interleave(beam),
+            allowed=allowed,
+        )  # fmt: skip
         log_probs = log_probs.view(n_sentences, beam, -1)
         found, parent = live.continued(log_probs, 1 if beam == 1 else 2 * beam)
         if traits.narrows:

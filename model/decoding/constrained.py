@@ -32,7 +32,7 @@ from model.decoding.agreement import Steps, agreed_ids
 from model.decoding.agreement import finished as finished_by
 from model.decoding.beam import beam_steps
 from model.decoding.constraints import FIRST, GLUED, Constraint, PieceEdges, Wording
-from model.decoding.distribution import next_log_probs
+from model.decoding.distribution import allowed_tokens, next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.rules import BEHIND_FINISHED
 from model.decoding.stopping import unsettled
@@ -116,6 +116,7 @@ def constrained_steps(
     n_usable = limit - options.traits.forces_end
     if not constraints:
         return (yield from beam_steps(model, source_ids, options))
+    allowed = allowed_tokens(source_ids, config, options)
     cache = model.start(model.encode(source_ids))
     live = [_Live(0.0, 0.0, (), (), Progress((False,) * len(constraints)), 0)]
     finished: list[tuple[float, _Live]] = []
@@ -125,8 +126,9 @@ def constrained_steps(
         cache = cache.select(source_ids.new_tensor([one.row for one in live]))
         at_limit = torch.full((len(live),), length == limit, device=source_ids.device)
         log_probs = next_log_probs(
-            model.step(source_ids.new_tensor(latest), cache), config, options, length, at_limit
-        )
+            model.step(source_ids.new_tensor(latest), cache), config, options, length, at_limit,
+            allowed=allowed,
+        )  # fmt: skip
         likely = log_probs.topk(min(2 * width, log_probs.shape[1])).indices.tolist()
         candidates: dict[object, _Live] = {}
         for row, (one, tokens, row_log_probs) in enumerate(

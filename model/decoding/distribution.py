@@ -9,17 +9,34 @@ from model.decoding.hypothesis import SearchOptions
 from model.transformer.config import TransformerConfig
 
 
+def allowed_tokens(
+    source_ids: Tensor, config: TransformerConfig, options: SearchOptions
+) -> Tensor | None:
+    """[B, S] → [B, V], the candidates of each sentence by the shortlist, if there is one."""
+    if options.shortlist is None:
+        return None
+    allowed = torch.zeros(len(source_ids), config.target_vocab_size, dtype=torch.bool)
+    for row, ids in zip(allowed, source_ids.tolist(), strict=True):
+        row[options.shortlist.candidates(ids, options.constraints)] = True
+    return allowed.to(source_ids.device)
+
+
 def next_log_probs(
     logits: Tensor,
     config: TransformerConfig,
     options: SearchOptions,
     length: int,
     at_limit: Tensor,
+    *,
+    allowed: Tensor | None = None,
 ) -> Tensor:
     """Logits [R, V] → log-probabilities [R, V], −∞ for tokens that must not be chosen.
 
     The next token is the `length`-th of every row; `at_limit` [R] is True where it is the last.
+    Only tokens in `allowed` [R or 1, V] have a probability.
     """
+    if allowed is not None:
+        logits = logits.masked_fill(~allowed, -torch.inf)
     log_probs = given_log_probs(logits, config, options)
     if options.traits.unk_id is not None:
         log_probs[:, options.traits.unk_id] = -torch.inf

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from model.decoding.constraints import Constraint, fitting, search_width
 from model.decoding.rules import Rule, Traits, length_normalisation, traits_of
+from model.decoding.shortlist import Shortlist
 from model.errors import NumericalError
 
 MAX_LENGTH_PENALTY = 10.0
@@ -41,6 +42,7 @@ class SearchOptions:
     constraints        terms that the translation must contain, most important first
     first_id           the given first token of every translation, at no cost, such as the target
                        language's; None: the model chooses
+    shortlist          restricts each sentence to its candidates; None is the whole vocabulary
     """
 
     beam_size: int = 4
@@ -50,6 +52,7 @@ class SearchOptions:
     rule: Rule | None = None
     constraints: tuple[Constraint, ...] = ()
     first_id: int | None = None
+    shortlist: Shortlist | None = None
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:

@@ -16,7 +16,7 @@ from model.decoding.agreement import finished
 from model.decoding.beam import beam_steps
 from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
-from model.decoding.distribution import next_log_probs
+from model.decoding.distribution import allowed_tokens, next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.trace import N_LIKELIEST, Beam, Ended, NextToken, SearchStep, SearchTrace
 from model.transformer.decoder import DecoderCache
@@ -33,7 +33,8 @@ def traced_search(
     """
     wider = options if options.rule is None else replace(options, n_best=options.beam_size)
     limit = options.limits(source_ids.shape[1], model.config.max_length).n_tokens
-    traced = _TracedModel(model, options, limit)
+    allowed = allowed_tokens(source_ids, model.config, options)
+    traced = _TracedModel(model, options, limit, allowed)
     as_model = cast("Transformer", traced)
     if options.constraints:
         [found] = finished(constrained_steps(as_model, source_ids, wider, edges))
@@ -60,11 +61,14 @@ class _Cache:
 class _TracedModel:
     """The part of `Transformer` that searches use; records each step."""
 
-    def __init__(self, model: Transformer, options: SearchOptions, limit: int) -> None:
+    def __init__(
+        self, model: Transformer, options: SearchOptions, limit: int, allowed: Tensor | None
+    ) -> None:
         self.config = model.config
         self._model = model
         self._options = options
         self._limit = limit
+        self._allowed = allowed
         self._beams: list[list[Beam]] = []
         self._ids: list[list[tuple[int, ...]]] = []  # of the beams of each step
         self._beam_of: dict[int, int] = {}  # by the rows of the last step
@@ -83,7 +87,9 @@ class _TracedModel:
         logits = self._model.step(ids, cache.inner)
         length = len(self._beams) + 1
         at_limit = torch.full_like(ids, length >= self._limit, dtype=torch.bool)
-        log_probs = next_log_probs(logits, self.config, self._options, length, at_limit).cpu()
+        log_probs = next_log_probs(
+            logits, self.config, self._options, length, at_limit, allowed=self._allowed
+        ).cpu()
         likeliest = log_probs.topk(min(N_LIKELIEST, log_probs.shape[1]), dim=1)
         beams: list[Beam] = []
         beams_ids: list[tuple[int, ...]] = []

@@ -37,7 +37,9 @@ def build_engines(
             for device in devices
         ]
     config = checkpoint.config
-    weights = pack(config.transformer, checkpoint.weights, _KERNELS[precision], checkpoint.scales)
+    weights = pack(
+        config.transformer, checkpoint.weights, _KERNELS[precision], checkpoint.quantized
+    )
     edges = piece_edges(checkpoint.tokenizer)
     return [
         CpuEngine(config.transformer, weights, edges, n_threads=n_threads) for _ in range(n_threads)

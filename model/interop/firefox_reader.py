@@ -12,6 +12,7 @@ from torch import Tensor
 
 from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.config import read_file
+from model.checkpoint.shortlist_file import has_checksum, read_shortlist
 from model.checkpoint.tensor_file import scale_name
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError, TokenizerError
@@ -63,6 +64,7 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
     length = int(_MAX_LENGTH_FACTOR * _MAX_LENGTH)
     shape = network_shape(str(path), options, tokenizer, max_length=length, share=share)
     weights = _weights(path, items, shape)
+    sizes = tokenizer.source_vocab_size - 1, tokenizer.target_vocab_size - 1  # without <pad>
     check_tensors(path, shape, weights)
     return ForeignModel(
         project="Firefox",
@@ -76,7 +78,25 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
         tokenizer=tokenizer,
         # The head that guided alignment trained: `transformer-guided-alignment-layer: last`.
         alignment=AlignmentMethod(head=0),
+        shortlist=_shortlist(folder, *sizes, is_shared=share),
     )
+
+
+def _shortlist(folder: Path, n_source: int, n_target: int, *, is_shared: bool) -> bytes | None:
+    """Return the content of lex.*.bin, checked; None if there is none."""
+    paths = sorted(path for end in ("", ".gz") for path in folder.glob(f"lex.*.bin{end}"))
+    if not paths:
+        return None
+    if len(paths) > 1:
+        raise CheckpointError(f"{folder}: several shortlists: {', '.join(p.name for p in paths)}")
+    [path] = paths
+    content = read_unpacked(path)
+    read_shortlist(content, str(path), n_source=n_source, n_target=n_target, is_shared=is_shared)
+    if not has_checksum(content):
+        raise CheckpointError(
+            f"{path}: damaged: its checksum is wrong; the model can be imported without this file"
+        )
+    return content
 
 
 def read_unpacked(path: Path) -> bytes:

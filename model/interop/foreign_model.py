@@ -26,6 +26,7 @@ class ForeignModel:
 
     project, origin  its project and the format it was read from, for its card
     alignment        how words are linked, if the model was trained for it
+    shortlist        the content of shortlist.bin, if it has one
     weights          a `Transformer`'s parameters by name, shared ones once
     """
 
@@ -39,6 +40,7 @@ class ForeignModel:
     weights: Mapping[str, Tensor]
     tokenizer: MarianTokenizer | MultilingualTokenizer
     alignment: AlignmentMethod | None = None
+    shortlist: bytes | None = None
 
 
 def check_tensors(path: Path, shape: TransformerConfig, tensors: Mapping[str, Tensor]) -> None:

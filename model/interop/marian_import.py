@@ -27,6 +27,9 @@ from model.interop.npz_reader import read_npz_folder
 from model.interop.position_layout import to_interleaved
 from model.text.marian_tokenizer import VOCABULARY_FILE, MarianTokenizer
 
+USES_SHORTLIST = True
+"""Whether searches use an imported shortlist unless a request says otherwise."""
+
 _CARD = """# {name}
 
 A {project} model, imported by attend from {origin}. For its licence, training
@@ -98,10 +101,13 @@ def _write(
         marian_vocabulary=marian,
         multilingual_vocabulary=multilingual,
         alignment=read.alignment,
+        shortlist=None if read.shortlist is None else USES_SHORTLIST,
     )
     card = _CARD.format(name=config.name, project=read.project, origin=read.origin)
     training = {"imported_from": f"{read.project}, {read.origin}"}
-    save_checkpoint(destination, config, read.weights, tokenizer, card, training)
+    save_checkpoint(
+        destination, config, read.weights, tokenizer, card, training, shortlist=read.shortlist
+    )
     return config
 
 

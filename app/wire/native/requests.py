@@ -54,6 +54,11 @@ class TranslateRequest(WireRequest):
     )
     length_penalty: LengthPenalty = None
     max_target_tokens: MaxTargetTokens = None
+    shortlist: bool | None = Field(
+        None,
+        description="Whether each sentence is searched among the words that may translate its "
+        "own, if the model has a shortlist. Default: the checkpoint's.",
+    )
     attention: AttentionChoice = None
     format: Literal["text", "html", "xml"] = Field(
         "text", description="With html and xml, tags are kept on the words they belong to."
@@ -104,6 +109,7 @@ class TranslateRequest(WireRequest):
             ),
             self.attention.selection() if self.attention else None,
             self.alignment,
+            self.shortlist,
         )
 
 

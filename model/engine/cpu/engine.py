@@ -13,6 +13,7 @@ from model.engine.cpu import search
 from model.engine.cpu.capacity import MAX_SENTENCES, STEP_WORK, Capacity, cache_bytes, row_work
 from model.engine.cpu.explanations import CpuExplanations
 from model.engine.cpu.forward.decoder import NewSentences
+from model.engine.cpu.forward.shortlisted import OutputColumns
 from model.engine.cpu.forward.slots import make_pages, make_slots, vacate
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.helper_thread import HelperThread
@@ -53,6 +54,8 @@ class CpuEngine(CpuExplanations):
         self._free_slots = list(range(MAX_SENTENCES))
         self._in_slot: dict[int, Job] = {}
         self._waiting: deque[Job] = deque()
+        self._columns: dict[int, OutputColumns] = {}  # of the slots with a shortlist
+        self._columns_bytes = 0
         self._reported: dict[int, int] = {}  # lengths of the prefixes of jobs that stream
         self._interrupted = np.zeros(1, np.int64)
         self._weights_bytes = array_bytes(weights, mapped=False)
@@ -74,7 +77,9 @@ class CpuEngine(CpuExplanations):
         """
         slots = self._max_slots * self._slot_bytes
         pages = cache_bytes(self._config, self._max_pages)
-        return EngineMemory(self._weights_bytes, self._fixed_bytes + slots + pages)
+        return EngineMemory(
+            self._weights_bytes, self._fixed_bytes + slots + pages + self._columns_bytes
+        )
 
     @property
     def busy(self) -> bool:
@@ -163,11 +168,14 @@ class CpuEngine(CpuExplanations):
     def _enter(self, job: Job) -> int:
         slot = self._free_slots.pop()
         self._in_slot[slot] = job
-        n_source = len(job.source_ids)
-        search.start_sentence(
-            self._slots, slot, self._pages, self._terms, n_source, job.options,
-            job.options.limits(n_source, self._config.max_length), self._config.start_id,
+        limits = job.options.limits(len(job.source_ids), self._config.max_length)
+        columns = search.start_sentence(
+            self._weights, self._slots, slot, self._pages, self._terms, job.source_ids,
+            job.options, limits,
         )  # fmt: skip
+        if columns:
+            self._columns[slot] = columns
+            self._columns_bytes += columns.n_bytes
         return slot
 
     def _leave(self, slot: int) -> Job:
@@ -176,6 +184,8 @@ class CpuEngine(CpuExplanations):
         self._capacity.release(job)
         self._terms.sentence["n_terms"][slot] = 0
         vacate(self._slots, slot, self._pages)
+        if columns := self._columns.pop(slot, None):
+            self._columns_bytes -= columns.n_bytes
         self._free_slots.append(slot)
         return job
 

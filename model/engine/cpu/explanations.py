@@ -101,7 +101,7 @@ class CpuExplanations:
         none = work.no_record
         for in_row, at, tokens in _forced(weights, work, pairs, slots, pages, none, none):
             predictions.named["token"][: len(tokens), 0] = tokens
-            predict(weights.output, len(tokens), weights.shape.pad_id, work, predictions)
+            predict(weights, len(tokens), slots, work, predictions)
             for row, (slot, t) in enumerate(zip(in_row, at, strict=True)):
                 log_probs[slot][t] = predictions.named["log_prob"][row, 0]
         if options.first_id is not None:
@@ -152,7 +152,9 @@ class CpuExplanations:
         slots = make_slots(1, longest)
         pages = make_pages(weights, pages_needed(n_source, limits.width, limits.n_tokens))
         terms = make_terms(1, longest, self._edges) if limits.constraints else None
-        search.start_sentence(slots, 0, pages, terms, n_source, options, limits, config.start_id)
+        columns = search.start_sentence(
+            weights, slots, 0, pages, terms, source_ids, options, limits
+        )
         tracer = _Tracer(config, weights, options)
         new, interrupted, n_done = NewSentences.of([source_ids], [0]), np.ones(1, np.int64), 0
         while not n_done:
@@ -162,6 +164,7 @@ class CpuExplanations:
             )  # fmt: skip
             tracer.record(slots, self._work)
             new = NewSentences.of([], [])
+        del columns  # which the slot referred to
         found = outcome_of_rows(finished_rows(slots, 0), config.eos_id, options, limits.n_tokens)
         if isinstance(found, Exception):
             raise found
@@ -179,8 +182,6 @@ class _Tracer:
         self._predictions = make_predictions(MAX_BEAM, N_LIKELIEST, 1)
         self._predictions.n_best[:] = N_LIKELIEST
         self._predictions.renormalises[:] = options.traits.renormalises
-        if options.traits.unk_id is not None:
-            self._predictions.unk_id[:] = options.traits.unk_id
         self._ids: list[tuple[int, ...]] = [()]  # of the beams at the start of the next step
         self._beams: Sequence[tuple[int | None, int | None, float]] = [(None, None, 0.0)]
         if (first := options.first_id) is not None:  # which is fed when the sentence joins
@@ -189,7 +190,7 @@ class _Tracer:
 
     def record(self, slots: Slots, work: Workspace) -> None:
         """Record a step; work.x still has the decoder's output for the beams before it."""
-        beams = self._beams_with_likeliest(work)
+        beams = self._beams_with_likeliest(slots, work)
         if self._options.traits.forces_end and slots.length[0] == slots.limit[0]:
             end = [NextToken(self._config.eos_id, 0.0)]
             beams = [replace(beam, likeliest=end) for beam in beams]
@@ -207,9 +208,10 @@ class _Tracer:
             (*self._ids[parent], token) for parent, token in zip(parents, tokens, strict=True)
         ]
 
-    def _beams_with_likeliest(self, work: Workspace) -> list[Beam]:
+    def _beams_with_likeliest(self, slots: Slots, work: Workspace) -> list[Beam]:
         n_rows, predictions = len(self._beams), self._predictions
-        predict(self._weights.output, n_rows, self._config.pad_id, work, predictions)
+        predictions.unk_id[:] = slots.rule[0]["unk_id"]
+        predict(self._weights, n_rows, slots, work, predictions)
         beams = []
         for beam, *row in zip(
             self._beams, predictions.tokens.tolist(), predictions.log_probs.tolist(), strict=False

@@ -5,6 +5,7 @@ Sentences with constraints are advanced by `model.engine.cpu.constrained` instea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from model.decoding.hypothesis import SearchLimits, SearchOptions
 from model.engine.cpu.constrained import advance_constrained, name_tokens
 from model.engine.cpu.forward.decoder import NewSentences, decode, gather, join, start
 from model.engine.cpu.forward.output import Predictions, make_predictions, predict
+from model.engine.cpu.forward.shortlisted import OutputColumns, allocate_columns
 from model.engine.cpu.forward.slots import (
     AS_IT_IS,
     BEHIND,
@@ -63,16 +65,26 @@ def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
 
 
 def start_sentence(
-    slots: Slots, slot: int, pages: Pages, terms: Terms | None, n_source: int,
-    options: SearchOptions, limits: SearchLimits, start_id: int,
-) -> None:  # fmt: skip
-    """Start a sentence in a free slot; it is encoded by the next `run`."""
+    weights: Weights, slots: Slots, slot: int, pages: Pages, terms: Terms | None,
+    source_ids: Sequence[int], options: SearchOptions, limits: SearchLimits,
+) -> OutputColumns | None:  # fmt: skip
+    """Start a sentence in a free slot; it is encoded by the next `run`.
+
+    With a shortlist, returns the memory of its output layer, to be kept until it leaves.
+    """
     occupy(
-        slots, slot, pages, n_source, options.beam_size, options.n_best, limits.n_tokens, start_id
-    )
+        slots, slot, pages, len(source_ids), options.beam_size, options.n_best, limits.n_tokens,
+        weights.shape.start_id,
+    )  # fmt: skip
     slots.rule[slot] = rule_record(options)
     if terms is not None:
         constrain(terms, slot, limits.constraints, limits.width)
+    if options.shortlist is None:
+        return None
+    ids = options.shortlist.candidates(source_ids, options.constraints)
+    columns = allocate_columns(weights.output, ids)
+    slots.columns[slot] = columns.record
+    return columns
 
 
 @kernel
@@ -120,7 +132,7 @@ def _step(
         else:
             candidates.next.n_best[row] = _n_continuations(slot, slots)
             candidates.next.n_named[row] = 0
-    predict(weights.output, n_rows, weights.shape.pad_id, work, candidates.next)
+    predict(weights, n_rows, slots, work, candidates.next)
     row = 0
     while row < n_rows:
         slot = work.row_slot[row]

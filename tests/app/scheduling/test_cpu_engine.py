@@ -108,7 +108,7 @@ async def test_infinite_numbers_fail_one_request(engine: CpuEngine, weights: Wei
     requests = [sources(5, seed) for seed in range(10)]
     expected = [answers(engine, texts) for texts in requests]
     requests[4][2][0] = POISON
-    weights.source_embedding[POISON] = np.nan
+    weights.source_embedding.values[POISON] = np.nan
     async with running(engine) as scheduler:
         found = await asyncio.gather(
             *(translate(scheduler, texts, OPTIONS) for texts in requests), return_exceptions=True

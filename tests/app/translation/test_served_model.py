@@ -1,8 +1,15 @@
 import asyncio
 import threading
+from pathlib import Path
 
 import httpx
+import numpy as np
+import pytest
 
+from app.translation.requests import TranslationOptions
+from app.translation.served_model import ModelProfile
+from model.checkpoint.config import read_config
+from model.decoding.shortlist import Shortlist
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.waiting import until
@@ -21,3 +28,17 @@ async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:
         gate.release()
         assert (await asked).status_code == httpx.codes.OK
     assert forecast == 0
+
+
+@pytest.mark.parametrize("asked", [None, False, True])
+@pytest.mark.parametrize("default", [None, False, True])
+def test_the_request_or_else_the_checkpoint_says_whether_the_shortlist_is_used(
+    tiny_checkpoint: Path, default: bool | None, asked: bool | None
+) -> None:
+    config = read_config(tiny_checkpoint).model_copy(update={"shortlist": default})
+    shortlist = Shortlist(2, np.zeros(2, np.uint64), np.zeros(0, np.uint32), 8, is_shared=False)
+    profile = ModelProfile(config, None if default is None else shortlist)
+    found = profile.search_options(TranslationOptions(shortlist=asked), "fr").shortlist
+    is_used = default if asked is None else asked and default is not None
+    assert found is (shortlist if is_used else None)
+    assert profile.scoring_options("fr", None).shortlist is None

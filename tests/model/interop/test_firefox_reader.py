@@ -69,11 +69,13 @@ def test_a_checkpoint_keeps_the_8_bit_codes(tmp_path: Path, shared: bool) -> Non
     item = items["decoder_l2_rnn_W"]
     assert isinstance(item, QuantizedMatrix)
     name = "decoder.layers.1.ssru.w.weight"
-    assert checkpoint.scales[name] == pytest.approx(item.scale)
-    assert np.array_equal(np.rint(checkpoint.weights[name] / checkpoint.scales[name]), item.codes)
+    codes, scale = checkpoint.quantized[name]
+    assert scale == pytest.approx(item.scale)
+    assert np.array_equal(codes, item.codes)
+    assert np.array_equal(np.rint(checkpoint.weights[name] / scale), item.codes)
     # The kernels' int8 weights are the file's, without a second rounding: 128 is their zero.
     linear = pack(
-        checkpoint.config.transformer, checkpoint.weights, "int8", checkpoint.scales
+        checkpoint.config.transformer, checkpoint.weights, "int8", checkpoint.quantized
     ).output
     n_rows = (120 if shared else 90) + 1
     width = SHAPES["test"]["dim-emb"]
@@ -116,7 +118,48 @@ def test_files_may_be_compressed(tmp_path: Path) -> None:
     for file in (path, tmp_path / "m" / "vocab.enfr.spm"):
         file.with_name(file.name + ".gz").write_bytes(gzip.compress(file.read_bytes()))
         file.unlink()
-    assert imported(tmp_path / "m", tmp_path / "c", name="plain").scales == plain.scales
+    found = imported(tmp_path / "m", tmp_path / "c", name="plain")
+    assert [one.scale for one in found.quantized.values()] == [
+        one.scale for one in plain.quantized.values()
+    ]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_shortlist_is_imported_and_used(tmp_path: Path, shared: bool) -> None:
+    sizes = (N_PIECES, N_PIECES if shared else 90)
+    vocabularies = (WORDS,) if shared else (WORDS, word_vocabulary(90))
+    path = write_model(tmp_path / "m", "test", vocabularies, sizes, with_shortlist=True)
+    checkpoint = imported(tmp_path / "m", tmp_path / "c")
+    [lex] = path.parent.glob("lex.*.bin")
+    assert (tmp_path / "c" / "shortlist.bin").read_bytes() == lex.read_bytes()
+    assert checkpoint.config.shortlist is True
+    assert checkpoint.shortlist
+    assert checkpoint.shortlist.is_shared == shared
+    assert checkpoint.shortlist.target_size == sizes[1]
+    lex.unlink()
+    without = imported(tmp_path / "m", tmp_path / "d", name="m")
+    assert without.shortlist is None
+    assert without.config.shortlist is None
+    assert without.digest != checkpoint.digest
+
+
+def test_a_damaged_shortlist_is_refused_on_import_and_on_loading(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES), with_shortlist=True)
+    imported(tmp_path / "m", tmp_path / "c")
+    [lex] = path.parent.glob("lex.*.bin")
+    content = lex.read_bytes()
+    lex.write_bytes(content[:-12] + bytes(4) + content[-8:])
+    with pytest.raises(CheckpointError, match=r"lex.* its checksum is wrong; the model can be"):
+        imported(tmp_path / "m", tmp_path / "d")
+    lex.with_name("lex.2.bin").write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"several shortlists: lex.2.bin, lex.50.50"):
+        imported(tmp_path / "m", tmp_path / "e")
+    (tmp_path / "c" / "shortlist.bin").write_bytes(content[:100])
+    with pytest.raises(CheckpointError, match=r"shortlist.bin: damaged, or not a shortlist"):
+        load_checkpoint(tmp_path / "c")
+    (tmp_path / "c" / "shortlist.bin").unlink()
+    with pytest.raises(CheckpointError, match=r"shortlist.bin"):
+        load_checkpoint(tmp_path / "c")
 
 
 def test_the_languages_are_given_or_named(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from model.engine.cpu.forward.encoder import (
     project_attention,
 )
 from model.engine.cpu.forward.recurrence import recur
+from model.engine.cpu.forward.shortlisted import copy_columns
 from model.engine.cpu.forward.slots import MAX_BEAM, NO_TOKEN, PAGE, Pages, Slots, take_page
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import Workspace
@@ -84,12 +85,13 @@ def _join_at_once(
 def gather(weights: Weights, slots: Slots, pages: Pages, work: Workspace) -> int:
     """Give every live hypothesis a row and a position, and embed its latest token in work.x.
 
-    Returns the number of rows.
+    Sentences with a shortlist come last. Returns the number of rows.
     """
     row = 0
-    for slot in range(len(slots.active)):
-        if slots.active[slot]:
-            row = _gather_slot(slot, row, weights, slots, pages, work)
+    for is_shortlisted in (False, True):
+        for slot in range(len(slots.active)):
+            if slots.active[slot] and (slots.columns[slot].n > 0) == is_shortlisted:
+                row = _gather_slot(slot, row, weights, slots, pages, work)
     return row
 
 
@@ -120,11 +122,15 @@ def _gather_slot(
 
 @kernel
 def start(weights: Weights, new: NewSentences, slots: Slots, pages: Pages, work: Workspace) -> None:
-    """Feed the start symbol to new sentences whose first token is given, so that it is next.
+    """Prepare the search of new sentences: the output layer of those with a shortlist.
 
-    This needs no prediction, which with a vocabulary of many languages is most of a step.
+    Feeds the start symbol to those whose first token is given, so that it is next. This needs no
+    prediction, which with a vocabulary of many languages is most of a step.
     """
     n_rows = 0
+    for slot in new.slots:
+        if slots.columns[slot].n:
+            copy_columns(weights, slots, slot)
     for slot in new.slots:
         if slots.rule[slot].first_id != NO_TOKEN and slots.limit[slot] > 1:
             n_rows = _gather_slot(slot, n_rows, weights, slots, pages, work)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from model.engine.cpu.forward.attention import attend, record_weights
-from model.engine.cpu.forward.weights import Shape, Stack, Weights
+from model.engine.cpu.forward.weights import Embedding, Shape, Stack, Weights
 from model.engine.cpu.forward.workspace import Workspace
 from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.elementary import RELU, Norm, activate, normalise
@@ -87,11 +89,18 @@ def add_feed_forward(stack: Stack, layer: int, n_rows: int, shape: Shape, work: 
 
 @kernel
 def embed(
-    table: Floats, token: int, positions: Floats, position: int, shape: Shape, out: Floats, row: int
-) -> None:
+    table: Embedding, token: int, positions: Floats, position: int, shape: Shape, out: Floats,
+    row: int,
+) -> None:  # fmt: skip
     """§3.4, §3.5: out[row] = the token's embedding, scaled, plus its position's sinusoid."""
-    for i in range(shape.d_model):
-        out[row, i] = table[token, i] * shape.embedding_scale + positions[position, i]
+    scale = shape.embedding_scale
+    if len(table.codes):
+        for i in range(shape.d_model):
+            value = np.float32(table.codes[token, i]) * table.scale
+            out[row, i] = value * scale + positions[position, i]
+    else:
+        for i in range(shape.d_model):
+            out[row, i] = table.values[token, i] * scale + positions[position, i]
     # Int8 reads up to a multiple of 4, where an earlier row with NaN would have left NaN.
     for i in range(shape.d_model, out.shape[1]):
         out[row, i] = 0

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.engine.cpu.forward.slots import NO_TOKEN
+from model.engine.cpu.forward.shortlisted import columns_of
+from model.engine.cpu.forward.slots import NO_TOKEN, Slots
+from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import LOGIT_ROWS, SHARED_ROWS, Workspace
 from model.engine.cpu.kernels.arrays import Flags, Floats, Ints, Records
 from model.engine.cpu.kernels.flat import add_exponentials, any_above, get, maximum, put
@@ -37,10 +39,10 @@ class Predictions(NamedTuple):
     n_best             [R], input: how many of the most probable tokens, at least 1
     tokens, log_probs  [R, ≥ n_best], output: these tokens, best first, the lower of equals first;
                        never `<pad>`. The log-probability is −∞ where there are no more, or NaN
-    n_named, named     [R] and [R, ≥ n_named]: input `token`, and `wording` for the caller; output
-                       `log_prob`, −∞ for `<pad>`
-    unk_id             [R], input: a token that is not chosen either but keeps its probability, or
-                       `NO_TOKEN`
+    n_named, named     [R] and [R, ≥ n_named]: input `token`, which is not kept, and `wording` for
+                       the caller; output `log_prob`, −∞ for `<pad>`
+    unk_id             [R], input, not kept: a token that is not chosen either but keeps its
+                       probability, or `NO_TOKEN`
     renormalises       [R], input: whether the others' probabilities sum to one without `<pad>`
     """
 
@@ -68,20 +70,73 @@ def make_predictions(n_rows: int, max_best: int, max_named: int) -> Predictions:
 
 @kernel
 def predict(
-    output: Linear, n_rows: int, pad_id: int, work: Workspace, predictions: Predictions
+    weights: Weights, n_rows: int, slots: Slots, work: Workspace, predictions: Predictions
 ) -> None:
-    """Fill in the predictions for each row of work.x."""
+    """Fill in the predictions for each row of work.x, by its sentence's candidates if it has any.
+
+    The rows of sentences with a shortlist are the last ones; see `gather`.
+    """
+    output, pad_id = weights.output, weights.shape.pad_id
     prepare(work.x, n_rows, output, work.scratch)
-    _reset(n_rows, pad_id, work, predictions)
-    is_shared = n_rows <= SHARED_ROWS and is_open(work.scratch.queue)
+    n_whole = 0
+    while n_whole < n_rows and not slots.columns[work.row_slot[n_whole]].n:
+        n_whole += 1
+    if n_whole:
+        _predict(output, 0, n_whole, pad_id, work, predictions)
+    first = n_whole
+    while first < n_rows:
+        slot, end = work.row_slot[first], first + 1
+        while end < n_rows and work.row_slot[end] == slot:
+            end += 1
+        ids, columns = columns_of(slots, slot, output)
+        for row in range(first, end):
+            _to_places(ids, predictions, row)
+        _predict(columns, first, end, _place(ids, pad_id), work, predictions)
+        for row in range(first, end):
+            _to_tokens(ids, pad_id, predictions, row)
+        first = end
+
+
+@kernel
+def _to_places(ids: Ints, predictions: Predictions, row: int) -> None:
+    """Replace the tokens that a row names by their places among the candidates."""
+    predictions.unk_id[row] = _place(ids, predictions.unk_id[row])
+    for index in range(predictions.n_named[row]):
+        named = predictions.named[row, index]
+        named.token = _place(ids, named.token)
+        named.log_prob = -np.inf
+
+
+@kernel
+def _place(ids: Ints, token: int) -> int:
+    """The token's place, or `NO_TOKEN`."""
+    place = int(np.searchsorted(ids, token))
+    return place if place < len(ids) and ids[place] == token else NO_TOKEN
+
+
+@kernel
+def _to_tokens(ids: Ints, pad_id: int, predictions: Predictions, row: int) -> None:
+    """Replace the places of a row's best candidates by the tokens."""
+    for rank in range(predictions.n_best[row]):
+        place = predictions.tokens[row, rank]
+        predictions.tokens[row, rank] = pad_id if place == NO_TOKEN else ids[place]
+
+
+@kernel
+def _predict(
+    output: Linear, begin: int, end: int, pad_id: int, work: Workspace, predictions: Predictions
+) -> None:
+    """Fill in the predictions for the rows begin … end − 1, which are prepared."""
+    _reset(begin, end, pad_id, work, predictions)
+    is_shared = begin == 0 and end <= SHARED_ROWS and is_open(work.scratch.queue)
     logits = work.all_logits if is_shared else work.logits
     if is_shared:
-        project_prepared(work.x, n_rows, output, 0, NO_FLOOR, False, work.scratch, logits)
+        project_prepared(work.x, end, output, 0, NO_FLOOR, False, work.scratch, logits)
     for panel in range(output.bias.shape[1] // COLUMNS):
         has_pad = panel == pad_id // COLUMNS
         start = panel * COLUMNS if is_shared else 0
-        for first in range(0, n_rows, LOGIT_ROWS):
-            n_together = min(LOGIT_ROWS, n_rows - first)
+        for first in range(begin, end, LOGIT_ROWS):
+            n_together = min(LOGIT_ROWS, end - first)
             if not is_shared:
                 multiply(work.x, first, n_together, output, 0, panel, NO_FLOOR, False,
                          work.scratch, logits, 0)  # fmt: skip
@@ -97,7 +152,7 @@ def predict(
                 if predictions.n_named[row]:
                     _look_up(logits, at, panel, pad_id, predictions, row)
                 add_exponentials(logits, at, work.highest[row], work.totals, row * LANES)
-    for row in range(n_rows):
+    for row in range(begin, end):
         normaliser = work.highest[row] + np.log(work.totals[row].sum())
         for rank in range(predictions.n_best[row]):
             predictions.log_probs[row, rank] -= normaliser
@@ -106,9 +161,9 @@ def predict(
 
 
 @kernel
-def _reset(n_rows: int, pad_id: int, work: Workspace, predictions: Predictions) -> None:
+def _reset(begin: int, end: int, pad_id: int, work: Workspace, predictions: Predictions) -> None:
     """Reset the results of the rows."""
-    for row in range(n_rows):
+    for row in range(begin, end):
         work.highest[row] = LOWEST
         work.totals[row] = 0
         for rank in range(predictions.n_best[row]):

@@ -34,6 +34,13 @@ RULE = np.dtype(
 """`alpha` is the length penalty, `first_id` that of `SearchOptions`; the rest is as in `Traits`."""
 
 
+COLUMNS_OF_SENTENCE = np.dtype(
+    [(name, np.int64) for name in ("n", "ids", "weight", "scale", "bias")]
+)
+"""The candidates of a sentence with a shortlist: their number and the addresses of arrays; see
+`model.engine.cpu.forward.shortlisted`. Without a shortlist the number is 0."""
+
+
 def rule_record(options: SearchOptions) -> tuple[object, ...]:
     """Return an element of an array of `RULE`."""
     traits = options.traits
@@ -87,6 +94,7 @@ class Slots(NamedTuple):
     active, failed [n]
     beam, n_best, limit, length [n]    beam size, n best, maximum tokens, tokens so far
     rule [n]                           of its search, see `RULE`
+    columns [n]                        of its candidates, see `COLUMNS_OF_SENTENCE`
     source, source_length [n, T], [n]  positions of the encoder's output
     live [n, K], n_live [n]            log-probabilities of the live hypotheses, best first
     path [n · K, T]                    their positions
@@ -104,6 +112,7 @@ class Slots(NamedTuple):
     limit: Ints
     length: Ints
     rule: Records
+    columns: Records
     source: Ints
     source_length: Ints
     live: Floats
@@ -157,6 +166,7 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         limit=ints(),
         length=ints(),
         rule=np.zeros(n_slots, RULE),
+        columns=np.zeros(n_slots, COLUMNS_OF_SENTENCE),
         source=ints(longest),
         source_length=ints(),
         live=floats(MAX_BEAM),
@@ -206,6 +216,7 @@ def occupy(
         if s % PAGE == 0:
             page = take_page(slots, slot, pages)
         slots.source[slot, s] = page * PAGE + s % PAGE
+    slots.columns[slot].n = 0
     slots.n_live[slot] = 1
     slots.live[slot, 0] = 0
     slots.latest[slot, 0] = start_id

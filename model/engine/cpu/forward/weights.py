@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.elementary import GELU, QUICK_GELU, RELU, SWISH, Norm
-from model.engine.cpu.kernels.packing import Linear, pack_float32, pack_int8
+from model.engine.cpu.kernels.packing import Codes, Linear, pack_float32, pack_int8
 from model.transformer import parameter_names as names
 from model.transformer.config import Activation, TransformerConfig
 from model.transformer.positions import sinusoidal_positions
@@ -31,6 +32,7 @@ class Shape(NamedTuple):
     d_model: int
     pre_norm: bool
     activation: int
+    tie_output: bool
     pad_id: int
     eos_id: int
     start_id: int
@@ -65,12 +67,23 @@ class CrossAttention(NamedTuple):
     norm: Norm
 
 
+class Embedding(NamedTuple):
+    """A table [V, D] in float32, or else as int8 codes whose values are multiples of the scale.
+
+    The other array is empty.
+    """
+
+    values: Floats
+    codes: NDArray[np.int8]
+    scale: np.float32
+
+
 class Weights(NamedTuple):
-    """A whole model. Embeddings [V, D] and positions [max_length, D] are float32."""
+    """A whole model; positions [max_length, D]."""
 
     shape: Shape
-    source_embedding: Floats
-    target_embedding: Floats
+    source_embedding: Embedding
+    target_embedding: Embedding
     positions: Floats
     encoder: Stack
     decoder: Stack
@@ -82,13 +95,13 @@ def pack(
     config: TransformerConfig,
     tensors: Tensors,
     precision: Precision,
-    scales: Mapping[str, float] = MappingProxyType({}),
+    quantized: Mapping[str, Codes] = MappingProxyType({}),
 ) -> Weights:
     """Pack a `Transformer`'s parameters by name, in float32; shared ones may be present once.
 
-    Matrices with one of the `scales` are whole multiples of it, which int8 preserves.
+    In int8, matrices that are stored in 8 bits keep their codes.
     """
-    packer = _Packer(config, tensors, precision, scales)
+    packer = _Packer(config, tensors, precision, quantized)
     source = packer.embedding(names.SOURCE_EMBEDDING)
     target = source if config.share_embeddings else packer.embedding(names.TARGET_EMBEDDING)
     # A tied embedding is mapped once more, so that not all pages of the table stay in memory.
@@ -100,6 +113,7 @@ def pack(
             config.d_model,
             config.norm_order == "pre",
             _ACTIVATIONS[config.activation],
+            config.tie_output,
             config.pad_id,
             config.eos_id,
             config.start_id,
@@ -126,24 +140,30 @@ class _Packer:
         config: TransformerConfig,
         tensors: Tensors,
         precision: Precision,
-        scales: Mapping[str, float],
+        quantized: Mapping[str, Codes],
     ) -> None:
         self._config = config
         self._tensors = tensors
         self._precision = precision
-        self._scales = scales
+        self._quantized = quantized if precision == "int8" else {}
 
     def pack(
         self, matrices: Sequence[str], biases: Sequence[Floats], padding_bias: float = 0.0
     ) -> Linear:
         """Pack matrices by name, with their biases."""
-        weights = [self._tensors[name] for name in matrices]
         if self._precision == "float32":
+            weights = [self._tensors[name] for name in matrices]
             return pack_float32(weights, biases, padding_bias)
-        return pack_int8(weights, biases, padding_bias, [self._scales.get(n) for n in matrices])
+        known = [self._quantized.get(name) or self._tensors[name] for name in matrices]
+        return pack_int8(known, biases, padding_bias)
 
-    def embedding(self, name: str) -> Floats:
-        return np.ascontiguousarray(self._tensors[f"{name}.weight"], np.float32)
+    def embedding(self, name: str) -> Embedding:
+        width = self._config.d_model
+        if found := self._quantized.get(f"{name}.weight"):
+            empty = np.zeros((0, width), np.float32)
+            return Embedding(empty, found[0], np.float32(found[1]))
+        values = np.ascontiguousarray(self._tensors[f"{name}.weight"], np.float32)
+        return Embedding(values, np.zeros((0, width), np.int8), np.float32(1))
 
     def stack(self, name: str, n_layers: int, n_heads: int) -> Stack:
         attention, feed_forward = names.SELF_ATTENTION[name], names.FEED_FORWARD

@@ -3,7 +3,8 @@
 Numba keys its cache by the path of a source file, and looks at that file alone. A kernel also
 contains the kernels that it calls and constants of other modules, and the same sources have other
 paths in a checkout, a wheel and an image. Here the key is the text of a module and of all modules
-of `model` that it imports, directly or not; numba adds the processor and the types.
+that it imports, directly or not, from the packages that kernels use; numba adds the processor and
+the types.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from numba.core.caching import (
 
 _SOURCES = Path(__file__).parents[4]
 """The folder that holds the package `model`."""
+
+_PACKAGES = ("model.engine.", "model.decoding.")
+"""Kernels take functions, constants and types from these alone, as a test checks."""
 
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(model[\w.]*)(?:\s+import\s+(\([^)]*\)|.*))?", re.M)
 
@@ -77,7 +81,7 @@ CACHE_FOLDER = kernel_folder()
 
 @cache
 def sources_digest(source: Path) -> str:
-    """Return a digest of a module, all modules of `model` that it imports, and numba's version.
+    """Return a digest of numba's version, a module, and those of `_PACKAGES` that it imports.
 
     Without this one, on which no compiled code depends.
     """
@@ -96,9 +100,11 @@ def sources_digest(source: Path) -> str:
 
 @cache
 def _imports(source: Path) -> list[Path]:
-    """Return the modules of `model` that a module imports."""
+    """Return the modules of `_PACKAGES` that a module imports."""
     files = []
     for module, names in _IMPORT.findall(source.read_text("utf-8")):
+        if not f"{module}.".startswith(_PACKAGES):
+            continue
         for name in (module, *(f"{module}.{one}" for one in re.findall(r"\w+", names))):
             path = _SOURCES / name.replace(".", "/")
             files.extend([path.with_suffix(".py"), path / "__init__.py"])

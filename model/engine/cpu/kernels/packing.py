@@ -7,7 +7,7 @@ row, computed when the row is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,10 @@ PACKED_OUTPUTS = 16 * COLUMNS
 """Outputs that are packed at a time."""
 UNSIGNED = 128
 """Added to every weight, since the dot product multiplies signed by unsigned bytes."""
+
+
+Codes = tuple[NDArray[np.int8], float]
+"""A matrix that was quantised before: −127 … 127, and the scale of all of it."""
 
 
 class Linear(NamedTuple):
@@ -46,22 +50,17 @@ def padded(size: int, multiple: int) -> int:
 
 
 def pack_int8(
-    weights: Sequence[Floats],
-    biases: Sequence[Floats],
-    padding_bias: float = 0.0,
-    scales: Sequence[float | None] | None = None,
+    weights: Sequence[Floats | Codes], biases: Sequence[Floats], padding_bias: float = 0.0
 ) -> Linear:
-    """weights [N, K] and biases [N] of each layer, quantised.
-
-    A matrix with one of the `scales` was quantised with it before, and keeps its whole numbers.
-    """
-    known = scales or [None] * len(weights)
-    packed = [_pack_int8(weight, scale) for weight, scale in zip(weights, known, strict=True)]
+    """weights [N, K] and biases [N] of each layer, quantised unless they are codes and a scale."""
+    packed = [
+        _pack_int8(one) if isinstance(one, np.ndarray) else _pack_codes(*one) for one in weights
+    ]
     return Linear(
-        np.stack([one for one, _ in packed]),
-        np.stack([scale for _, scale in packed]),
+        np.stack([one for one, _, _ in packed]),
+        np.stack([scale for _, scale, _ in packed]),
         _padded_biases(biases, padding_bias),
-        padded(weights[0].shape[1], GROUP),
+        packed[0][2],
     )
 
 
@@ -79,26 +78,43 @@ def pack_float32(
     return Linear(np.stack(packed), np.ones_like(bias), bias, weights[0].shape[1])
 
 
-def _pack_int8(weight: Floats, known: float | None) -> tuple[NDArray[np.uint8], Floats]:
+def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats, int]:
     """Quantise a few panels at a time: a vocabulary's float32 matrix is large."""
-    n_outputs, n_inputs = weight.shape
-    n_columns = padded(n_outputs, COLUMNS)
-    scale = np.zeros(n_columns, np.float32)
-    packed = np.empty(n_columns * padded(n_inputs, GROUP), np.uint8)
-    for first in range(0, n_columns, PACKED_OUTPUTS):
-        rows = slice(first, min(first + PACKED_OUTPUTS, n_columns))
-        part = weight[rows]
+    packed, inputs = _unpacked_panels(*weight.shape)
+    scale = np.zeros(padded(len(weight), COLUMNS), np.float32)
+    for first in range(0, len(weight), PACKED_OUTPUTS):
+        part = weight[first : first + PACKED_OUTPUTS]
         largest = np.abs(part).max(axis=1)
-        if known is not None:
-            largest = np.where(largest <= SMALLEST, 0, np.float32(known) * LARGEST)
-        scale[first : first + len(part)] = np.where(largest <= SMALLEST, 0, largest / LARGEST)
-        whole = np.full((rows.stop - first, padded(n_inputs, GROUP)), UNSIGNED, np.uint8)
-        divisor = np.where(largest <= SMALLEST, 1, largest / LARGEST)[:, None]
-        whole[: len(part), :n_inputs] = (np.rint(part / divisor) + UNSIGNED).astype(np.uint8)
-        panels = whole.reshape(-1, COLUMNS, whole.shape[1] // GROUP, GROUP)
-        transposed = panels.transpose(0, 2, 1, 3)
-        packed[first * whole.shape[1] : rows.stop * whole.shape[1]] = transposed.ravel()
-    return packed, scale
+        is_zero = largest <= SMALLEST
+        scale[first : first + len(part)] = np.where(is_zero, 0, largest / LARGEST)
+        divisor = np.where(is_zero, 1, largest / LARGEST)[:, None]
+        _put_panels(np.rint(part / divisor), packed, first, inputs)
+    return packed, scale, inputs
+
+
+def _pack_codes(codes: NDArray[np.int8], one_scale: float) -> tuple[NDArray[np.uint8], Floats, int]:
+    packed, inputs = _unpacked_panels(*codes.shape)
+    scale = np.zeros(padded(len(codes), COLUMNS), np.float32)
+    scale[: len(codes)] = one_scale
+    for first in range(0, len(codes), PACKED_OUTPUTS):
+        part = codes[first : first + PACKED_OUTPUTS].astype(np.int16)
+        _put_panels(part, packed, first, inputs)
+    return packed, scale, inputs
+
+
+def _unpacked_panels(n_outputs: int, n_inputs: int) -> tuple[NDArray[np.uint8], int]:
+    """Return the memory of packed weights, and the inputs of each output."""
+    inputs = padded(n_inputs, GROUP)
+    return np.empty(padded(n_outputs, COLUMNS) * inputs, np.uint8), inputs
+
+
+def _put_panels(codes: NDArray[Any], packed: NDArray[np.uint8], first: int, inputs: int) -> None:
+    """Lay out codes [≤ PACKED_OUTPUTS, K], padded with zeros, from an output on."""
+    n_columns = padded(len(codes), COLUMNS)
+    whole = np.full((n_columns, inputs), UNSIGNED, np.uint8)
+    whole[: len(codes), : codes.shape[1]] = (codes + UNSIGNED).astype(np.uint8)
+    panels = whole.reshape(-1, COLUMNS, inputs // GROUP, GROUP).transpose(0, 2, 1, 3)
+    packed[first * inputs : (first + n_columns) * inputs] = panels.ravel()
 
 
 def _padded_biases(biases: Sequence[Floats], padding: float) -> Floats:

@@ -30,7 +30,7 @@ def test_nan_fails_the_sentence_that_it_is_in_and_no_other(
     jobs = draw_jobs(model, 40, seed=5)
     expected = alone(engine, jobs)
     weights = engine._weights
-    weights.source_embedding[7, 3] = spoilt
+    weights.source_embedding.values[7, 3] = spoilt
     poisoned = {job.id for job in jobs if 7 in job.source_ids}
     assert 5 < len(poisoned) < 35
     for _ in range(2):  # rows, pages and slots that were spoilt are used again
@@ -61,7 +61,7 @@ def test_nan_in_one_hypothesis_fails_a_sentence(
         job_id: {token for ids in all_ids for token in ids[:7]} for job_id, all_ids in said.items()
     }
     token = max(range(40), key=lambda token: sum(token in tokens for tokens in fed.values()))
-    engine._weights.target_embedding[token] = np.nan
+    engine._weights.target_embedding.values[token] = np.nan
     outcomes = run(engine, jobs)
     meets = {job_id for job_id, tokens in fed.items() if token in tokens}
     assert len(meets) > 5

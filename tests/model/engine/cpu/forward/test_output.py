@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from model.engine.cpu.forward.output import make_predictions, predict
-from model.engine.cpu.forward.slots import MAX_BEAM
+from model.engine.cpu.forward.slots import MAX_BEAM, make_slots
 from model.engine.cpu.forward.weights import Precision, Weights
 from model.engine.cpu.forward.workspace import LOGIT_ROWS, make_workspace
 from model.engine.cpu.kernels.arrays import Floats, Ints
@@ -59,7 +59,7 @@ def predicted(weights: Weights, x: Floats, n_best: Ints) -> tuple[Ints, Floats]:
     predictions.n_best[:] = n_best
     predictions.tokens[:] = -7
     predictions.log_probs[:] = 7
-    predict(weights.output, len(x), weights.shape.pad_id, work, predictions)
+    predict(weights, len(x), make_slots(1, 8), work, predictions)
     return predictions.tokens, predictions.log_probs
 
 
@@ -164,7 +164,7 @@ def test_tokens_that_are_asked_for_have_the_figures_that_they_have_when_chosen(
     predictions.named["log_prob"] = 7
     work = make_workspace(weights, N_ROWS)
     work.x[:] = x
-    predict(weights.output, N_ROWS, weights.shape.pad_id, work, predictions)
+    predict(weights, N_ROWS, make_slots(1, 8), work, predictions)
     exact = log_softmax(logits_of(weights, x, 130))
     exact[:, weights.shape.pad_id] = -np.inf
     for row, n in enumerate(predictions.n_named):

@@ -1,0 +1,105 @@
+"""The output layer of sentences with a shortlist: their candidates' columns, copied when they join.
+
+A copy has the layout of the whole layer, so the same product and the same search of the best tokens
+run on it; a token is its place among the candidates there, and they are ascending.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import carray
+
+from model.engine.cpu.forward.slots import Slots
+from model.engine.cpu.forward.weights import Weights
+from model.engine.cpu.kernels.arrays import Ints
+from model.engine.cpu.kernels.jit import kernel
+from model.engine.cpu.kernels.packing import Linear, padded
+from model.engine.cpu.kernels.tile import COLUMNS
+from model.engine.cpu.kernels.work_queue import pointer
+
+_TO_UNSIGNED = np.uint32(0x80808080)
+"""Adds 128 to each of four bytes, as `packing` does."""
+
+
+class OutputColumns(NamedTuple):
+    """Candidates [n], ascending, and their columns of the output layer."""
+
+    ids: Ints
+    columns: Linear
+
+    @property
+    def n_bytes(self) -> int:
+        """Their memory."""
+        return sum(one.nbytes for one in (self.ids, *self.columns[:3]))
+
+    @property
+    def record(self) -> tuple[int, ...]:
+        """An element of `Slots.columns`, valid as long as this object is kept."""
+        weight, scale, bias, _ = self.columns
+        arrays = (self.ids, weight, scale, bias)
+        return (len(self.ids), *(one.ctypes.data for one in arrays))
+
+
+def allocate_columns(output: Linear, ids: Ints) -> OutputColumns:
+    """Allocate the columns of candidates, to be copied by `copy_columns`."""
+    n_columns = padded(len(ids), COLUMNS)
+    columns = Linear(
+        np.zeros((1, n_columns * output.inputs), output.weight.dtype),
+        np.zeros((1, n_columns), np.float32),
+        np.full((1, n_columns), -np.inf, np.float32),  # of the padding
+        output.inputs,
+    )
+    return OutputColumns(ids, columns)
+
+
+@kernel
+def columns_of(slots: Slots, slot: int, output: Linear) -> OutputColumns:
+    """The columns of a slot's sentence; `output` is the whole layer."""
+    one = slots.columns[slot]
+    n_columns = padded_columns(one.n)
+    size = n_columns * output.inputs
+    return OutputColumns(
+        carray(pointer(one.ids), (one.n,), np.int64),
+        Linear(
+            carray(pointer(one.weight), (1, size), output.weight.dtype),
+            carray(pointer(one.scale), (1, n_columns), np.float32),
+            carray(pointer(one.bias), (1, n_columns), np.float32),
+            output.inputs,
+        ),
+    )
+
+
+@kernel
+def padded_columns(n: int) -> int:
+    """The next multiple of the columns of a panel."""
+    return -(-n // COLUMNS) * COLUMNS
+
+
+@kernel
+def copy_columns(weights: Weights, slots: Slots, slot: int) -> None:
+    """Copy the columns of a sentence's candidates, which join with it.
+
+    The codes of a tied embedding are contiguous, so copying them is faster.
+    """
+    output, codes = weights.output, weights.target_embedding.codes
+    has_codes = weights.shape.tie_output and codes.shape[1] == output.inputs and len(codes) > 0
+    ids, columns = columns_of(slots, slot, output)
+    # Four bytes at a time: four inputs in int8, one in float32.
+    source = output.weight[0].view(np.uint32)
+    target = columns.weight[0].view(np.uint32)
+    n_words = len(target) // columns.bias.shape[1]
+    for index in range(len(ids)):
+        token = ids[index]
+        columns.scale[0, index] = output.scale[0, token]
+        columns.bias[0, index] = output.bias[0, token]
+        to = index // COLUMNS * COLUMNS * n_words + index % COLUMNS
+        if has_codes:
+            words = codes[token].view(np.uint32)
+            for word in range(n_words):
+                target[to + word * COLUMNS] = words[word] ^ _TO_UNSIGNED
+        else:
+            start = token // COLUMNS * COLUMNS * n_words + token % COLUMNS
+            for word in range(n_words):
+                target[to + word * COLUMNS] = source[start + word * COLUMNS]
