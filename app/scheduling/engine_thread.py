@@ -12,10 +12,9 @@ from app.concurrency.threads import step_back
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.observe.logs import log_failure
 from app.observe.metrics import EngineFailure, Metrics
-from app.scheduling.bisection import Bisection
+from app.scheduling.engine_state import Bisection, BulkShare, Throughput
 from app.scheduling.requests import Completion, Explanation
-from app.scheduling.shared_queue import BulkShare, SharedQueue, Waiting
-from app.scheduling.throughput import Throughput
+from app.scheduling.shared_queue import SharedQueue, Waiting
 from model.engine.protocol import Engine, Finished, Progress
 from model.errors import NumericalError
 

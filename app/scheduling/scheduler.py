@@ -24,12 +24,12 @@ from app.concurrency.threads import in_background
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
 from app.scheduling.deduplication import SharedSegments
+from app.scheduling.engine_state import Throughput
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Lane
 from app.scheduling.requests import QueuedSegment, QueueTimings, Request, Searchable
 from app.scheduling.shared_queue import SharedQueue
-from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Job
 
 T = TypeVar("T")

@@ -6,87 +6,16 @@ engine sleeps here and is woken at once.
 
 import math
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from app.errors import DrainingError, EngineDownError
+from app.scheduling.engine_state import InFlight
 from app.scheduling.fair_queue import FairQueue
 from app.scheduling.requests import Explanation, QueuedSegment
 
-BULK_ROWS = 64
-"""Maximum hypotheses of lists in an engine, though always a segment."""
-
-BULK_ROWS_IN_COMPANY = 32
-"""The same while single segments arrive."""
-
-COMPANY_SECONDS = 1.0
-"""Seconds after a single segment in which others are expected."""
-
-
-class BulkShare:
-    """The share of an engine that long lists may have, so that single segments fit soon.
-
-    With two threads and beam 4, beside lists of 2,000 segments, the 95th percentile of 20 single
-    ones per second is 145 ms without a limit, 43 ms with 64 hypotheses and 25 ms with 32. Lists
-    take equally long; at base size, a tenth longer with 32.
-
-    `now` is by the scheduler's clock.
-    """
-
-    def __init__(self) -> None:
-        self._company_until = -math.inf
-
-    def single_came(self, now: float) -> None:
-        self._company_until = now + COMPANY_SECONDS
-
-    def n_rows(self, now: float) -> int:
-        return BULK_ROWS_IN_COMPANY if now < self._company_until else BULK_ROWS
-
-
 Waiting: TypeAlias = QueuedSegment | Explanation[Any]
 """Work for an engine."""
-
-
-class InFlight:
-    """The segments in one engine, by job id. Only its thread changes it.
-
-    cancelled    ids of abandoned jobs, added by any thread
-    n_tokens     source tokens
-    n_rows       live hypotheses
-    n_bulk_rows  of these, those of the bulk lane
-    """
-
-    def __init__(self) -> None:
-        self.segments: dict[int, QueuedSegment] = {}
-        self.cancelled: deque[int] = deque()
-        self.n_tokens = 0
-        self.n_rows = 0
-        self.n_bulk_rows = 0
-
-    def __len__(self) -> int:
-        return len(self.segments)
-
-    def add(self, segment: QueuedSegment) -> None:
-        self.segments[segment.job.id] = segment
-        self._count(segment, 1)
-
-    def remove(self, job_id: int) -> QueuedSegment | None:
-        """Remove a segment that left the engine; return None if it is unknown."""
-        segment = self.segments.pop(job_id, None)
-        if segment:
-            self._count(segment, -1)
-        return segment
-
-    def clear(self) -> list[QueuedSegment]:
-        return [one for job_id in list(self.segments) if (one := self.remove(job_id))]
-
-    def _count(self, segment: QueuedSegment, sign: int) -> None:
-        n_rows = sign * segment.job.options.beam_size
-        self.n_tokens += sign * segment.n_tokens
-        self.n_rows += n_rows
-        if segment.lane == "bulk":
-            self.n_bulk_rows += n_rows
 
 
 class SharedQueue:

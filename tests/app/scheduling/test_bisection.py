@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from app.scheduling.bisection import Bisection
+from app.scheduling.engine_state import Bisection
 
 
 def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:

@@ -1,4 +1,4 @@
-from app.scheduling.shared_queue import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS, BulkShare
+from app.scheduling.engine_state import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS, BulkShare
 
 
 def test_lists_have_less_of_an_engine_while_single_segments_come() -> None:

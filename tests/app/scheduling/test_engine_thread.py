@@ -10,11 +10,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
+from app.scheduling.engine_state import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS
 from app.scheduling.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS, MAX_RESTARTS
 from app.scheduling.fair_queue import BULK_SHARE, Lane
 from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Load, Scheduler
-from app.scheduling.shared_queue import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished, Job, Progress
 from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine, gated

@@ -4,9 +4,10 @@ from collections.abc import Callable
 import pytest
 
 from app.errors import DrainingError, EngineDownError
+from app.scheduling.engine_state import InFlight
 from app.scheduling.fair_queue import Caller
 from app.scheduling.requests import Explanation, Floats, QueuedSegment
-from app.scheduling.shared_queue import InFlight, SharedQueue, Waiting
+from app.scheduling.shared_queue import SharedQueue, Waiting
 from model.engine.protocol import Engine
 from tests.app.scheduling.harness import new_request
 

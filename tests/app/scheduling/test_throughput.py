@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from app.scheduling.throughput import Throughput
+from app.scheduling.engine_state import Throughput
 
 
 def test_nothing_is_known_before_anything_is_finished() -> None:
