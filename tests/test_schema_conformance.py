@@ -33,6 +33,7 @@ from app.settings import Settings
 from app.wire.openapi import FORM_SUFFIXES
 from tests.app.documents.word_xml import run, word_file
 from tests.app.server_process import serving
+from tests.cases import cases
 
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "12"))
 """Requests that are made up for an operation that has parameters or a body."""
@@ -45,21 +46,7 @@ CHECKS = [
 """All of Schemathesis's but those by which whatever the schema allows is accepted and all else is
 refused: languages that nobody serves are valid, and two dialects ignore what they do not know."""
 
-KNOWN: dict[str, dict[str, list[Any]]] = {
-    "TranslateRequest": {
-        "source": ["en", "FR", "auto"], "target": ["en", "fr-CA"], "alternatives": [0, 1],
-    },
-    "LibreTranslateRequest": {"source": ["en", "FR", "auto"], "target": ["en", "fr-CA"]},
-    "DeepLRequest": {"source_lang": ["en", "FR"], "target_lang": ["EN-US", "FR"]},
-    "ScoreRequest": {"source": ["en", "FR"], "target": ["en", "fr-CA"]},
-    "ExplainRequest": {"source": ["en", "FR"], "target": ["en", "fr-CA"], "alternatives": [0, 1]},
-    "ExaminedAttention": {"layer": [0, 1], "head": [0, 3], "token": [0]},
-    "DeepLGlossaryRequest": {
-        "source_lang": ["en", "FR"], "target_lang": ["FR", "en"], "entries_format": ["tsv", "csv"],
-        "entries": ["house\tdemeure", "house,demeure", "cat\tchat\ndog\tchien"],
-    },
-    "AttentionRequest": {"layers": ["last", "all", [0, 1]], "heads": ["mean", "all", [3]]},
-}  # fmt: skip
+KNOWN: dict[str, dict[str, list[Any]]] = cases(__file__, "known")  # fmt: skip
 """What this server's model has; of what the schema allows it refuses nearly all."""
 
 

@@ -9,6 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from deploy.image.notice import NOTICE, ROOT, closure, licence, notice, runtime_requirements
+from tests.cases import cases
 
 PERMITTED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
@@ -62,15 +63,7 @@ def of(folder: Path, metadata: str) -> Distribution:
 
 @pytest.mark.parametrize(
     ("name", "metadata", "expected"),
-    [
-        ("a", "License-Expression: MIT OR Apache-2.0", "MIT OR Apache-2.0"),
-        ("a", "License: MIT License", "MIT"),
-        ("a", "Classifier: License :: OSI Approved :: Apache Software License", "Apache-2.0"),
-        ("numba", "License: BSD", "BSD-2-Clause"),
-        ("a", "License: A page\n        of text, indented", None),
-        ("a", "License: BSD", None),
-        ("a", "Name: a", None),
-    ],
+    cases(__file__, "reading_metadata"),
 )
 def test_reading_metadata(tmp_path: Path, name: str, metadata: str, expected: str | None) -> None:
     package = of(tmp_path, metadata + "\n")

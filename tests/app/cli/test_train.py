@@ -19,36 +19,9 @@ from model.training.config import FROM_VOCABULARY, TrainingConfig
 from model.training.log import read_log
 from model.training.state import latest_state, step_of
 from model.transformer.config import TransformerConfig
+from tests.cases import cases
 
-RECIPE = """
-preset = "tiny"
-directions = [["xx", "yy"]]
-batch_tokens = 200
-max_length = 40
-chunk_pairs = 100
-save_every = 50
-precision = "fp32"
-
-[tokenizer]
-vocab_size = 330
-
-[schedule]
-shape = "trapezoid"
-peak = 1e-3
-warmup_steps = 2
-steps = 3
-
-[validation]
-languages = ["xx", "yy"]
-files = { dev = "toy.tsv" }
-loss_pairs = 5
-bleu_pairs = 2
-
-[[corpora]]
-name = "toy"
-files = ["toy.tsv"]
-languages = ["xx", "yy"]
-"""
+RECIPE = Path(__file__).with_name("toy.toml").read_text("utf-8")
 
 
 @pytest.fixture
@@ -224,23 +197,7 @@ def test_every_scalar_hyperparameter_has_a_flag() -> None:
 
 @pytest.mark.parametrize(
     ("flags", "exit_code", "message"),
-    [
-        (["--schedule-peak", "high"], 2, "'--schedule-peak': 'high' is not a valid float"),
-        (["--optimizer-kind", "sgd"], 2, "'sgd' is not one of 'adam', 'muon'"),
-        (["--threads", "0"], 2, "--threads"),
-        (["--noise-join", "2"], 1, "toy.toml with flags: 'noise.join': "),
-        (["--model-n-heads", "5"], 1, "[model]: d_model 32 is not divisible by n_heads 5"),
-        (["--resume"], 1, "run: contains no run"),
-        (["--finish"], 1, "run: contains no run"),
-        (["--plot", "a.png"], 1, "log.jsonl: No such file"),
-        (["--device", "tpu"], 1, "device 'tpu'"),
-        (
-            ["--corpora", "nowhere"],
-            1,
-            "nowhere/toy.tsv: no such file; set its folder with --corpora",
-        ),
-        (["--schedule-peak", "1e38", "--schedule-warmup-steps", "1"], 1, "not finite at step"),
-    ],
+    cases(__file__, "bad_flag_values"),
 )
 def test_bad_flag_values(folder: Path, flags: list[str], exit_code: int, message: str) -> None:
     result = attend(folder, *flags)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from app.documents.catalogue import open_catalogue
 from app.errors import UnreadableFileError
 from tests.app.documents.answering import sample, shouted, translated, unchanged
+from tests.cases import cases
 
 CATALOGUE = sample("catalogue.po")
 
@@ -73,16 +74,7 @@ def test_a_translation_ends_no_string() -> None:
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [
-        ("Hello", "line 1: not PO"),
-        ('msgid "a"\nmsgstr "b', "line 2: not PO"),
-        ('msgid "a" b"\nmsgstr ""', "line 1: not PO"),
-        ('"a"', "line 1: not PO"),
-        ('msgstr "a"', "line 1: not PO: msgstr is out of order"),
-        ('msgid "a"\nmsgid "b"', "line 2: not PO: msgid is out of order"),
-        ('msgid "a"\nmsgstr "b"\nmsgid_plural "c"', "line 3: not PO: msgid_plural is out of"),
-        ('msgid "a"\n', "the last msgid has no msgstr"),
-    ],
+    cases(__file__, "errors_in_catalogues_name_the_line"),
 )
 def test_errors_in_catalogues_name_the_line(text: str, reason: str) -> None:
     with pytest.raises(UnreadableFileError, match=reason):

@@ -2,6 +2,7 @@ import pytest
 
 from app.errors import PullError
 from app.hub.listing import Listing, RemoteFile, small_files, weight_files
+from tests.cases import cases
 
 
 def listing(*paths: str, size: int = 10) -> Listing:
@@ -16,17 +17,7 @@ def paths(files: list[RemoteFile]) -> list[str]:
 
 @pytest.mark.parametrize(
     ("there", "chosen"),
-    [
-        (["model.safetensors", "pytorch_model.bin", "a.npz"], ["model.safetensors"]),
-        (["pytorch_model.bin", "tf_model.h5"], ["pytorch_model.bin"]),
-        (
-            ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
-            ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
-        ),
-        (["model-00001-of-00002.safetensors", "model.safetensors"], ["model.safetensors"]),
-        (["model.npz.best.npz", "config.json"], ["model.npz.best.npz"]),
-        (["onnx/model.safetensors", "pytorch_model.bin"], ["pytorch_model.bin"]),
-    ],
+    cases(__file__, "the_best_format_that_is_there_is_chosen"),
 )
 def test_the_best_format_that_is_there_is_chosen(there: list[str], chosen: list[str]) -> None:
     assert paths(weight_files(listing(*there))) == chosen

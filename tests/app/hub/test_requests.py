@@ -9,6 +9,7 @@ from app.errors import PullError
 from app.hub.listing import RemoteFile, list_files
 from app.hub.requests import RETRIES, Hub
 from tests.app.hub.fake_hub import COMMIT, FakeHub
+from tests.cases import cases
 
 NAME = "Helsinki-NLP/opus-mt-en-fr"
 
@@ -63,17 +64,7 @@ def test_the_token_does_not_follow_a_redirect_to_another_host(fake: FakeHub) -> 
 
 @pytest.mark.parametrize(
     ("status", "code", "token", "said"),
-    [
-        (404, "RepoNotFound", None, "no such model on https://hub.test, or it is private"),
-        (401, "RepoNotFound", None, "no such model on https://hub.test, or it is private"),
-        (401, "RepoNotFound", "t", "no such model on https://hub.test$"),
-        (401, "", "t", "does not accept HF_TOKEN"),
-        (401, "GatedRepo", None, "is gated: request access on https://hub.test/Helsinki-NLP/"),
-        (403, "GatedRepo", "t", "is gated: request access"),
-        (404, "RevisionNotFound", None, "has no revision 'main'"),
-        (404, "EntryNotFound", None, "a file has been removed"),
-        (410, "", None, "answered 410"),
-    ],
+    cases(__file__, "each_refusal_says_what_to_do"),
 )
 def test_each_refusal_says_what_to_do(
     fake: FakeHub, status: int, code: str, token: str | None, said: str

@@ -18,17 +18,10 @@ from tests.app.asking import answered, content
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.wire.test_problems import SECRET, problem
+from tests.cases import cases
 
 TEXT = "The cat sees the house."
-OPTIONS: list[dict[str, Any]] = [
-    {},
-    {"beam_size": 1},
-    {"beam_size": 5, "alternatives": 2, "length_penalty": 1.5},
-    {"max_target_tokens": 3},
-    {"glossary": {"cat": "chat"}},
-    {"do_not_translate": ["house"]},
-    {"text": "The cat sees. The dog likes.", "split_sentences": False},
-]
+OPTIONS: list[dict[str, Any]] = cases(__file__, "options")
 
 
 async def explained(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
@@ -127,21 +120,7 @@ async def test_the_positional_encoding_is_the_models(served: Client) -> None:
 
 @pytest.mark.parametrize(
     ("body", "pointer", "detail"),
-    [
-        ({"text": "One cat. Two dogs. A house."}, "/text", "3 parts"),
-        ({"text": "   "}, "/text", "nothing to translate"),
-        ({"text": "12 34"}, "/text", "nothing to translate"),
-        ({"text": ["a"]}, "/text", "string"),
-        ({"attention": {"layer": 99}}, "/attention/layer", "less than"),
-        ({"attention": {"head": 99}}, "/attention/head", "less than"),
-        ({"attention": {"token": 999}}, "/attention/token", "less than"),
-        ({"attention": {"kind": "both"}}, "/attention/kind", "encoder"),
-        ({"attention": True}, "/attention", "dictionary"),
-        ({"positions": 513}, "/positions", "512"),
-        ({"beam_size": 9}, "/beam_size", "8"),
-        ({"alternatives": 4, "beam_size": 4}, "/alternatives", "beam_size"),
-        ({"format": "html"}, "/format", "Extra"),
-    ],
+    cases(__file__, "bad_fields"),
     ids=str,
 )
 async def test_bad_fields(served: Client, body: dict[str, Any], pointer: str, detail: str) -> None:

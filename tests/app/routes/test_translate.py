@@ -11,6 +11,7 @@ import pytest
 
 from tests.app.asking import answered
 from tests.app.conftest import Client, Serve
+from tests.cases import cases
 
 
 async def test_the_answer_has_the_fields_of_the_contract(served: Client) -> None:
@@ -37,20 +38,7 @@ async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        " ",
-        "\t\n\u2003\u3000",
-        "\u200b",
-        "\x00",
-        "</s>",
-        "<pad>",
-        "🏳️‍🌈",
-        "12.50 %",
-        "?!",
-        "{x} %s",
-        "a@b.org",
-    ],
+    cases(__file__, "where_nothing_is_to_translate_the_text_comes_back"),
 )
 async def test_where_nothing_is_to_translate_the_text_comes_back(served: Client, text: str) -> None:
     answer = await answered(served, text=[text, "cat"], target="fr", attention=True)

@@ -2,21 +2,12 @@ import pytest
 
 from app.text.elision import elisions, is_elided_before
 from app.text.spans import Substitution
+from tests.cases import cases
 
 
 @pytest.mark.parametrize(
     ("text", "word", "corrected"),
-    [
-        ("devant la automobile", "automobile", "devant l'automobile"),
-        ("Le usager", "usager", "L'usager"),
-        ("L' établissement", "établissement", "L'établissement"),
-        ("près du étang", "étang", "près de l'étang"),
-        ("qu’ elle", "elle", "qu’elle"),
-        ("la URL", "URL", "la URL"),
-        ("le matou", "matou", "le matou"),
-        ("cela automobile", "automobile", "cela automobile"),
-        ("automobile", "automobile", "automobile"),
-    ],
+    cases(__file__, "words_are_elided_before_vowels"),
 )
 def test_words_are_elided_before_vowels(text: str, word: str, corrected: str) -> None:
     found = list(elisions(text, [(text.index(word), word)]))

@@ -12,47 +12,9 @@ from app.text.facts.kept import find_kept, united
 from app.text.placeholders import find_placeholders
 from app.text.segmentation import MAX_CHARACTERS, WINDOW, Split, each_segment, joint, split_to_fit
 from app.text.spans import Span, replace
+from tests.cases import cases
 
-PIECES = st.sampled_from(
-    [
-        "The cat",
-        " sees",
-        ". ",
-        "! ",
-        "? ",
-        "\n",
-        "\r\n",
-        "\n\n",
-        "\t",
-        "  ",
-        "- ",
-        "1. ",
-        "a) ",
-        "…",
-        "é",
-        "e\u0301",
-        "Mr. ",
-        "e.g. ",
-        "M. ",
-        "42",
-        "3.50 €",
-        "😀",
-        "👍🏽",
-        "🏳️‍🌈",
-        "\u200b",
-        "\x00",
-        "。",
-        "今日は",
-        "नु",
-        "(",
-        ") ",
-        "«\xa0",
-        " B\xa0.",
-        "\u202f",
-        "\x85",
-        "\u2028",
-    ]
-)
+PIECES = st.sampled_from(cases(__file__, "pieces"))
 TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=40)
 SPLITS = st.sampled_from(["sentences", "nonewlines", "off"])
 
@@ -132,17 +94,7 @@ def test_the_layout_stays() -> None:
 
 @pytest.mark.parametrize(
     ("language", "text", "sentences"),
-    [
-        ("en", "Mr. Smith left. He paid $3.50, e.g. for tea! Yes?", 3),
-        ("en", "It is in vol. 3 of it. Look.", 2),
-        ("en", "Wait... What? No!", 3),
-        ("fr", "M. Dupont est arrivé le 1er janv. 2020. Il a dit : « Bonjour ! »", 2),
-        ("fr", "J'avais donné deux minutes à M. Bourlanges. Merci.", 2),
-        ("fr", "Et alors ? Rien ; non.", 2),
-        ("de", "Am 5. Januar kam Hr. Müller z.B. nach Berlin. Er ging.", 2),
-        ("zh", "你好。今天天气很好！", 2),
-        ("a language nobody knows", "One. Two.", 2),
-    ],
+    cases(__file__, "sentences_end_where_they_end"),
 )
 def test_sentences_end_where_they_end(language: str, text: str, sentences: int) -> None:
     assert len(cut(text, language)) == sentences
@@ -199,26 +151,7 @@ def test_an_endless_word_is_cut_anywhere_except_within_protected_spans() -> None
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        "a",
-        ".",
-        ". ",
-        "The cat. ",
-        "A. ",
-        '"',
-        "1) ",
-        "\n",
-        "😀",
-        "M. a ",
-        "x\u0301",
-        "- ",
-        "etc. A ",
-        "J.-P. ",
-        "a.) ",
-        "am 9. ",
-        "...a ",
-        "a.m. ",
-    ],
+    cases(__file__, "time_is_linear_in_the_length"),
 )
 def test_time_is_linear_in_the_length(unit: str) -> None:
     text = unit * (200_000 // len(unit))
@@ -239,19 +172,7 @@ def test_unbroken_spans_contain_no_end_of_a_sentence_but_are_translated() -> Non
     assert whole == ["Buy Foo! Bar now.", "Foo! Bar"]
 
 
-SENTENCES = st.sampled_from(
-    [
-        "The cat sees Mr. Smith.",
-        "« Le chat dort. Il rêve. »",
-        "Is it 3.50 €?",
-        "(It rained. We stayed.)",
-        "“Go! Now!” she said.",
-        "M. Dupont dort.",
-        "今日は。",
-        "No end here",
-        "Well… perhaps!",
-    ]
-)
+SENTENCES = st.sampled_from(cases(__file__, "sentences"))
 
 
 @given(st.lists(SENTENCES, max_size=40).map(" ".join), st.sampled_from(["en", "fr", "ja"]))

@@ -7,6 +7,7 @@ import torch
 from model.engine import device
 from model.engine.device import pick_device, pick_devices, usable_cores
 from model.errors import ConfigError
+from tests.cases import cases
 
 
 def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
@@ -29,29 +30,7 @@ def test_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch, name: str) -> 
 
 @pytest.mark.parametrize(
     ("name", "gpus", "reason"),
-    [
-        ("cuda", 0, "device 'cuda': no usable GPU; use auto or cpu"),
-        ("cuda:2", 2, "device 'cuda:2': there are 2 GPUs, counted from 0"),
-        (
-            "quantum",
-            1,
-            "device 'quantum' is not known; use auto, cpu, cuda, cuda:1, xpu, mps, or several",
-        ),
-        ("", 1, "device '' is not known"),
-        ("cuda:x", 1, "device 'cuda:x' is not known"),
-        ("CPU", 1, "device 'CPU' is not known"),
-        ("meta", 1, "device 'meta' is not known"),
-        ("cpu:0", 1, "device 'cpu:0' is not known"),
-        ("mps", 1, "device 'mps': no Apple GPU that this PyTorch can use; use auto or cpu"),
-        ("mps:0", 1, "device 'mps:0' is not known"),
-        ("xpu", 1, "device 'xpu': no Intel GPU that this PyTorch can use; use auto or cpu"),
-        ("cuda:0,cuda:2", 2, "device 'cuda:2': there are 2 GPUs, counted from 0"),
-        ("cuda:0,auto", 2, "device 'auto' is not known"),
-        ("cuda:0,", 2, "device '' is not known"),
-        ("cuda:0,cpu", 2, "device 'cuda:0,cpu': the CPU cannot be combined with other devices"),
-        ("cuda,cuda:0", 2, "device 'cuda,cuda:0': names a device twice"),
-        ("cuda:0,cuda:1", 2, "device 'cuda:0,cuda:1': expected one device, got 2"),
-    ],
+    cases(__file__, "bad_devices"),
 )
 def test_bad_devices(monkeypatch: pytest.MonkeyPatch, name: str, gpus: int, reason: str) -> None:
     with_gpus(monkeypatch, gpus)

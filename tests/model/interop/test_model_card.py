@@ -3,21 +3,12 @@ from pathlib import Path
 import pytest
 
 from model.interop.languages import CARD_FILE, languages_of_card
+from tests.cases import cases
 
 
 @pytest.mark.parametrize(
     ("card", "languages"),
-    [
-        ("---\nlanguage:\n- en\n- no\n- fr\n---\n# Card\n", ["en", "no", "fr"]),
-        ("---\nlanguage: de\n---\n", ["de"]),
-        ("---\nlanguage: [gmq, sv, gmq, sv]\n---\n", ["sv"]),
-        ("---\nlicence: mit\n---\n", []),
-        ("---\nlanguage: [en\n---\n", []),
-        ("---\n- en\n---\n", []),
-        ("---\nlanguage:\n  a: en\n---\n", []),
-        ("# Card without a head\n", []),
-        ("", []),
-    ],
+    cases(__file__, "languages_of_a_model_card"),
 )
 def test_languages_of_a_model_card(tmp_path: Path, card: str, languages: list[str]) -> None:
     (tmp_path / CARD_FILE).write_text(card, "utf-8")

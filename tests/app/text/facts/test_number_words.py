@@ -1,21 +1,12 @@
 import pytest
 
 from app.text.facts.number_words import says_number, spelt_out
+from tests.cases import cases
 
 
 @pytest.mark.parametrize(
     ("text", "language", "values"),
-    [
-        ("twenty-one people", "en", [21]),
-        ("a hundred and a million", "en", [100, 1000000]),
-        ("quatre-vingt-dix-sept ans", "fr", [97]),
-        ("un million", "fr", [1000000]),
-        ("zweiundvierzig Leute", "de", [42]),
-        ("the third and the fifth", "en", [3, 5]),
-        ("two dogs", "en", [2]),
-        ("no number", "en", []),
-        ("сорок два", "ru", []),
-    ],
+    cases(__file__, "numbers_in_words"),
 )
 def test_numbers_in_words(text: str, language: str, values: list[int]) -> None:
     for _ in range(2):  # words are remembered

@@ -1,25 +1,13 @@
 import pytest
 
 from app.text.facts.numbers import same_numbers
+from tests.cases import cases
 
 
 @pytest.mark.parametrize(
     ("source", "translation"),
-    [
-        ("It costs €25.99.", "Cela coûte 25,99 €."), ("$20", "20 dollars"), ("£20", "20 livres"),
-        ("It is 5 € a day.", "5 euros par jour"), ("Use $HOME.", "Utilisez HOME."), ("no", "non"),
-        ("US$20", "20 USD"), ("50%", "50 %"), ("5% of it", "cinq pour cent"),
-        ("50%", "50 pour-cent"), ("up 5%", "cinq points de plus"),
-        ("5 km", "cinq kilomètres"), ("25kg", "25 kg"), ("665 ml", "665 mL"), ("2 GB", "2 Go"),
-        ("20 °C", "20 degrés"), ("20 °C", "20° C"), ("It is 5 MB.", "Cela fait 5 mégaoctets."),
-        ("100% sure", "sûr à cent pour cent"), ("30 ft", "30 pieds"), ("100m", "100 mètres"),
-        ("$2 trillion", "2 000 milliards de dollars"), ("$12bn", "12 milliards de dollars"),
-        ("15k views", "15 000 vues"), ("€3.5m", "3,5 M€"), ("€15bn", "15 Md€"),
-        ("half a million", "un demi-million"), ("1.5 million", "1 500 000"),
-        ("18 tons", "18 tonnes"), ("3 to 4 kg", "3 à 4 kg"), ("24 hours a day", "24 h sur 24"),
-        ("fifty-five dollars", "cinquante-cinq dollars"), ("300 kWh", "300 kilowattheures"),
-    ],
-)  # fmt: skip
+    cases(__file__, "the_same_by_sign_code_or_word"),
+)
 def test_the_same_by_sign_code_or_word(source: str, translation: str) -> None:
     assert same_numbers(source, translation)
     assert same_numbers(translation, source, ("fr", "en"))

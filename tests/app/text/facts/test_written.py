@@ -8,6 +8,7 @@ from app.text.facts.cldr import convention_of
 from app.text.facts.compared import fact_faults
 from app.text.facts.numbers import same_numbers
 from app.text.facts.written import number_forms
+from tests.cases import cases
 
 LANGUAGES = (
     "en", "fr", "de", "es", "it", "pt", "nl", "pl", "cs", "sv", "da", "fi", "hu", "ro", "ru", "uk",
@@ -37,25 +38,8 @@ def test_numbers_are_written_as_the_target_language_does(english: str, french: s
 
 @pytest.mark.parametrize(
     ("text", "source", "target", "written"),
-    [
-        ("3:30 pm", "en", "fr", "15 h 30"), ("12 a.m.", "en", "fr", "0 h"),
-        ("3pm", "en", "de", "15:00"), ("15 h 30", "fr", "en", "15:30"),
-        ("15h", "fr", "en", "15 hours"), ("à 15h", "fr", "en", "à 15:00"),
-        ("2ème", "fr", "en", "2nd"), ("le 11e", "fr", "en", "le 11th"),
-        ("1.234,56 €", "de", "en", "€1,234.56"), ("€25.99", "en", "nl", "€ 25,99"),
-        ("€25.99", "en", "pt-BR", "€ 25,99"), ("1,234", "en-GB", "fr-CA", "1 234"),
-        ("€1,234.50", "en", "pt", "€ 1.234,50"), ("€1,234.50", "en", "pt-PT", "1 234,50 €"),
-        ("1,234", "en", "de-CH", "1’234"), ("$1,234.50", "en", "es-MX", "$1,234.50"),
-        ("-5.5 °C", "en", "fr", "-5,5 °C"), ("−$5.50", "en", "fr", "−5,50 $"),
-        ("3 to 5 pm", "en", "fr", "15 h to 17 h"), ("11 am–2:30 pm", "en", "fr", "11 h–14 h 30"),
-        ("11-2 pm", "en", "fr", "11 h-14 h"), ("9:15 in the evening", "en", "fr", "21 h 15"),
-        ("3 h 30 de l'après-midi", "fr", "en", "3:30 pm"),
-        ("9 heures du soir", "fr", "de", "21:00"), ("12:20 pm", "en", "fr", "12 h 20"),
-        ("2 h de la nuit", "fr", "en", "2:00 am"), ("12:15 at night", "en", "fr", "0 h 15"),
-        ("15 h 30 de l'après-midi", "fr", "en", "15:30"), ("Louis XIV", "en", "fr", "Louis XIV"),
-        ("1\u2007234,5", "fr", "en", "1,234.5"),
-    ],
-)  # fmt: skip
+    cases(__file__, "each_language_has_its_convention"),
+)
 def test_each_language_has_its_convention(
     text: str, source: str, target: str, written: str
 ) -> None:

@@ -35,17 +35,7 @@ def element(names: list[str], inner: st.SearchStrategy[str]) -> st.SearchStrateg
     )  # fmt: skip
 
 
-EXTRAS = st.sampled_from(
-    [
-        "<!-- a <b> & c -->",
-        '<img src="a.png"/>',
-        "<br/>",
-        "<i></i>",
-        "<x1/>",
-        "<code translate='no'>keep <b>this</b> &amp; that</code>",
-        "<span class='notranslate'>ACME</span>",
-    ]
-)
+EXTRAS = st.sampled_from(cases(__file__, "extras"))
 PHRASE = st.lists(st.tuples(TEXT | EXTRAS, GAP).map("".join), max_size=4).map("".join)
 INLINE = st.recursive(
     PHRASE,

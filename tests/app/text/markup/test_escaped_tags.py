@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.text.markup.escaped_tags import escaped_elements, unescaped
 from app.text.markup.tokens import MAX_DEPTH
+from tests.cases import cases
 
 BLOCKS = frozenset({"p"})
 
@@ -18,22 +19,8 @@ def pieces(raw: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("raw", "tags"),
-    [
-        ("a &lt;b&gt;bold&lt;/b&gt; word", ["&lt;b&gt;", "&lt;/b&gt;"]),
-        ("&lt;A href=&quot;x&quot;>here&lt;/a >", ["&lt;A href=&quot;x&quot;>", "&lt;/a >"]),
-        ("&lt;i&gt;&lt;b&gt;x&lt;/b&gt;&lt;/i&gt;",
-         ["&lt;i&gt;", "&lt;b&gt;", "&lt;/b&gt;", "&lt;/i&gt;"]),
-        ("the &lt;b&gt; tag", []),
-        ("&lt;b&gt;&lt;/b&gt; makes bold", []),
-        ("&lt;b&gt;42 &amp; &lt;br&gt;&lt;/b&gt;", []),
-        ("&lt;i&gt;&lt;b&gt;&lt;/b&gt;x&lt;/i&gt;", ["&lt;i&gt;", "&lt;/i&gt;"]),
-        ("&lt;i&gt;one&lt;b&gt;two&lt;/i&gt;x&lt;/b&gt;", ["&lt;b&gt;", "&lt;/b&gt;"]),
-        ("&lt;p&gt;one&lt;/p&gt;&lt;p&gt;two&lt;/p&gt;", []),
-        ("&lt;x/&gt;one&lt;/x&gt;", []),
-        ("a &lt; b and c &gt; d", []),
-        ("&lt;b &lt;i&gt;x&lt;/i&gt;", ["&lt;i&gt;", "&lt;/i&gt;"]),
-    ],
-)  # fmt: skip
+    cases(__file__, "tags_around_words_are_elements"),
+)
 def test_tags_around_words_are_elements(raw: str, tags: list[str]) -> None:
     assert [raw for kind, raw in pieces(raw) if kind != "text"] == tags
 

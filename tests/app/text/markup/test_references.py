@@ -12,6 +12,7 @@ from app.text.markup.tokens import Format
 from app.text.spans import Span
 from app.text.word_links import WordLink
 from model.text.words import words
+from tests.cases import cases
 
 TO_FRENCH, TO_ENGLISH = ("en", "fr"), ("fr", "en")
 
@@ -29,43 +30,8 @@ def written(
 
 @pytest.mark.parametrize(
     ("document", "translation", "expected"),
-    [
-        # Letters: of words that are copied, and no others.
-        ("The caf&eacute; is closed.", "Le café est fermé.", "Le caf&eacute; est fermé."),
-        ("The caf&#233; is closed.", "Le café est fermé.", "Le caf&#233; est fermé."),
-        ("Two caf&#xE9;s", "Deux cafés", "Deux caf&#xE9;s"),
-        ("Zo&euml; and Zoë", "Zoë et Zoë", "Zo&euml; et Zoë"),
-        ("Caf&eacute;", "CAFÉ", "CAFÉ"),
-        # Ampersands, also as words.
-        ("AT&amp;T", "L'AT&T", "L'AT&amp;T"),
-        ("salt &amp; pepper", "sel et poivre", "sel &amp; poivre"),
-        ("fish &#38; chips and beer", "frites & poisson et bière",
-         "frites &#38; poisson et bière"),
-        ("R&amp;D and Q&amp;A", "R&D et Q&A", "R&amp;D et Q&amp;A"),
-        ("cats &amp; dogs", "chats et chiens et autres", "chats et chiens et autres"),
-        ("a &amp;&amp; b", "a && b", "a &amp;&amp; b"),
-        # Ellipses, quotation marks, apostrophes.
-        ("Wait&hellip; I come.", "Attends.... J'arrive.", "Attends&hellip; J'arrive."),
-        ("So&hellip; well... no&#8230;", "Donc... eh bien... non...",
-         "Donc&hellip; eh bien... non&#8230;"),
-        ("He said &quot;yes&quot;.", "Il dit « oui ».", "Il dit &quot;oui&quot;."),
-        ("&quot;A&quot; or &ldquo;B&rdquo;", "« A » ou « B »", "&quot;A&quot; ou « B »"),
-        ("It&#39;s his.", "C'est à lui aujourd'hui.", "C&#39;est à lui aujourd'hui."),
-        ("It&rsquo;s", "C'est aujourd'hui", "C&rsquo;est aujourd&rsquo;hui"),
-        # Spaces: beside what is copied, and where the language has them.
-        ("10&nbsp;km or 5 km", "5 km ou 10 km", "5 km ou 10&nbsp;km"),
-        ("from Mr.&nbsp;Smith", "de M. Smith", "de M.&nbsp;Smith"),
-        ("&nbsp;&nbsp;It is", "\u00a0\u00a0C'est", "&nbsp;&nbsp;C'est"),
-        ("It is&nbsp;", "C'est\u00a0", "C'est&nbsp;"),
-        ("30&nbsp;&euro; now", "maintenant 30 €", "maintenant 30&nbsp;&euro;"),
-        # Other symbols, and those that must be escaped.
-        ("1 &lt; 2 &#60; 3", "1 < 2 < 3", "1 &lt; 2 &#60; 3"),
-        ("Acme&trade; &mdash; &copy;", "© Acme™ — —", "&copy; Acme&trade; &mdash; —"),
-        ("5&frac12; years", "5½ ans", "5&frac12; ans"),
-        ("a &copy 2024", "un © 2024", "un © 2024"),
-        ("&nosuch; word", "mot &nosuch;", "mot &amp;nosuch;"),
-    ],
-)  # fmt: skip
+    [case for kind in cases(__file__, "references").values() for case in kind],
+)
 def test_each_reference_stands_where_it_belongs(
     document: str, translation: str, expected: str
 ) -> None:
@@ -74,13 +40,7 @@ def test_each_reference_stands_where_it_belongs(
 
 @pytest.mark.parametrize(
     ("document", "translation", "expected"),
-    [
-        ("Oui&nbsp;! Non !", "Yes! No!", "Yes! No!"),
-        ("R&amp;D&nbsp;: 50&nbsp;%", "R&D: 50%", "R&amp;D: 50%"),
-        ("le prix&nbsp;: 30&nbsp;&euro;.", "the price: €30.", "the price: &euro;30."),
-        ("&Agrave; bient&ocirc;t", "See you soon", "See you soon"),
-        ("sel et poivre &amp; huile", "salt and pepper and oil", "salt and pepper &amp; oil"),
-    ],
+    cases(__file__, "left_out"),
 )
 def test_what_the_translation_has_no_use_for_is_left_out(
     document: str, translation: str, expected: str

@@ -8,6 +8,7 @@ from app.text.facts.compared import fact_faults
 from app.text.spans import Span, Spans
 from app.translation.block import Block
 from app.translation.segments.differences import differences, lost_facts
+from tests.cases import cases
 
 
 @pytest.mark.parametrize(
@@ -36,22 +37,7 @@ def test_the_place_of_a_fault(
     assert found == expected
 
 
-WORDS = st.sampled_from(
-    [
-        "12",
-        "1,234",
-        "$5",
-        "30 ft",
-        "May 3rd",
-        "XIV",
-        "fifty-five",
-        "24 h",
-        "5 p.m.",
-        "A4",
-        "cat",
-        ".",
-    ]
-)
+WORDS = st.sampled_from(cases(__file__, "words"))
 TEXTS = st.lists(WORDS, max_size=12).map(" ".join)
 
 

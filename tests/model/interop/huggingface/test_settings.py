@@ -5,18 +5,10 @@ import pytest
 
 from model.errors import CheckpointError
 from model.interop.huggingface.settings import read_settings
+from tests.cases import cases
 from tests.marian_folder import write_json
 
-CONFIG = {
-    "model_type": "marian",
-    "d_model": 32,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "vocab_size": 50,
-    "decoder_start_token_id": 49,
-    "pad_token_id": 49,
-    "activation_function": "swish",
-}
+CONFIG = cases(__file__, "config")
 
 
 def folder_of(path: Path, config: object, generation: object = None) -> Path:
@@ -61,16 +53,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("generation", "fault"),
-    [
-        ({"bad_words_ids": [[49], [7]]}, "bad_words_ids = [[49], [7]], not [[pad_token_id]]"),
-        ({"forced_eos_token_id": 3}, "forced_eos_token_id = 3, not 0 as config.json implies"),
-        ({"eos_token_id": [0, 2]}, "eos_token_id = [0, 2], not 0"),
-        ({"decoder_start_token_id": 0}, "decoder_start_token_id = 0, not 49"),
-        ({"length_penalty": -1.0}, "length_penalty = -1.0"),
-        ({"max_length": 1}, "max_length = 1"),
-        ({"constraints": "x"}, 'constraints = "x"'),
-        ({"repetition_penalty": 1.2}, "repetition_penalty = 1.2"),
-    ],
+    cases(__file__, "unsupported_searches"),
 )
 def test_unsupported_searches(tmp_path: Path, generation: dict[str, Any], fault: str) -> None:
     assert fault in refusal(folder_of(tmp_path, CONFIG, generation))

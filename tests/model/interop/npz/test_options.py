@@ -5,6 +5,7 @@ import pytest
 
 from model.errors import CheckpointError
 from model.interop.npz.options import SearchSettings, model_options, read_search
+from tests.cases import cases
 from tests.marian_npz import OPTIONS
 
 
@@ -113,19 +114,7 @@ def test_the_search_is_that_of_decoder_yml(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [
-        ("beam-size: 12\nword-penalty: 0.1", "beam-size = 12; word-penalty = 0.1"),
-        ("models: [a.npz, b.npz]", "models = "),
-        ("shortlist: [lex.bin, 50, 50]", "shortlist = "),
-        ("normalize: .nan", "normalize = nan"),
-        ("normalize: true", "normalize = True"),
-        ("max-length-factor: 0", "max-length-factor = 0"),
-        ("max-length-factor: .inf", "max-length-factor = inf"),
-        ("allow-unk: perhaps", "allow-unk = 'perhaps'"),
-        ("- beam-size", "not a YAML mapping"),
-        ("{", "not YAML"),
-        ("a: !!python/name:os.abort", "not YAML"),
-    ],
+    cases(__file__, "searches_that_attend_has_not"),
 )
 def test_searches_that_attend_has_not(tmp_path: Path, text: str, told: str) -> None:
     values: dict[str, Any] = {}

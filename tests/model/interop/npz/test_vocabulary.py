@@ -5,6 +5,7 @@ import pytest
 
 from model.errors import CheckpointError
 from model.interop.npz.vocabulary import read_vocabularies, vocabulary_files
+from tests.cases import cases
 from tests.marian_folder import SOURCE_WORDS, learn_pieces, pieces_of
 
 PIECES = ["</s>", "<unk>", "yes", "1.50", "~", '"', "\\", ": ", "#", "é", "▁"]
@@ -62,15 +63,7 @@ def test_pad_has_one_id_on_both_sides(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [
-        ("a: 0\nb: 2\n", "ids must be 0 … 1, each once"),
-        ("a: 0\nb: 0\n", "ids must be 0 … 1, each once"),
-        ("a: x\n", "not a vocabulary of pieces and ids"),
-        ("[a, b]", "not a vocabulary of pieces and ids"),
-        ("a: [0]\n", "not a vocabulary of pieces and ids"),
-        ("a: {", "not a vocabulary of pieces and ids"),
-        ("a: 0\n<pad>: 1\n", "contains <pad>, which Marian does not support"),
-    ],
+    cases(__file__, "what_is_no_vocabulary"),
 )
 def test_what_is_no_vocabulary(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "vocab.yml").write_text(text, encoding="utf-8")
