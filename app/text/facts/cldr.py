@@ -234,6 +234,22 @@ def era_names(language: str) -> Mapping[Literal["before", "after"], frozenset[st
     return {side: frozenset(names) for side, names in found.items() if names}
 
 
+@cache
+def has_dotted_times(language: str) -> bool:
+    """Whether a language writes times of day with a full stop: `15.30`."""
+    locale = locale_of(language)
+    return locale is not None and "." in locale.time_formats["short"].pattern
+
+
+@cache
+def year_word(language: str) -> str | None:
+    """Return the word that a language writes behind a year in a date, such as `г`."""
+    locale = locale_of(language)
+    pattern = locale.date_formats["long"].pattern if locale else ""
+    word = re.search(rf"y[{SPACES}]?'(\w+)'", pattern)
+    return word and word[1]
+
+
 def letters_of(text: str) -> str:
     """Return the letters of a text in lower case."""
     return "".join(filter(str.isalpha, text)).lower()

@@ -36,6 +36,7 @@ _MAY_BE_ROMAN = re.compile("[IVXLC](?=[IVXLCeèinrst]|(?<= I)[ ,.])")
 """Matches within every match of `_ROMAN`."""
 
 _FIRST = re.compile(r"\b(?:I|I?er|1er|1st|premier|première|first|erste[rn]?|primer[ao]?|primo)\b")
+_NUMBERED_MONTH = re.compile(r"(\d{1,2})[ ]?[月월]|tháng (\d{1,2})")
 _NO_NUMERALS = {"CV", "DVI", "XL", "XX", "LI", "VI", "XXX", "XC", "LC"}
 _ENGLISH_ORDINAL = re.compile(
     r"(?<![\w.,])(\d{1,3}(?:[,  ]\d{3})*|\d+)(st|nd|rd|th)\b", re.IGNORECASE
@@ -142,9 +143,10 @@ def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool
 
 def _months(text: str, language: str) -> set[int]:
     names = month_names(language)
-    if not names:
-        return set()
-    return {names[(one or other).lower()] for one, other in _dates(language).findall(text)}
+    found = _dates(language).findall(text) if names else []
+    if found:
+        return {names[(one or other).lower()] for one, other in found}
+    return {int(one or other) for one, other in _NUMBERED_MONTH.findall(text)}
 
 
 @cache

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from app.text.facts.cldr import SPACES
+from app.text.facts.cldr import SPACES, has_dotted_times
 from app.text.facts.clock_times import (
     ClockTime,
     is_length_of_time,
@@ -46,6 +46,7 @@ from model.text.language_codes import primary_language
 _DIGIT = re.compile(r"\d")
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DECADE = re.compile(r"(?:[12]\d)?\d0(?=['’]?s\b)")
+_DOTTED_TIME = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _ROUND_THE_CLOCK = re.compile(
     rf"(?<=\d)([{SPACES}]?h(?:eures?|ours?)?)(?:[{SPACES}]?/[{SPACES}]?| sur )24\b"
 )
@@ -237,6 +238,10 @@ def _said(
             at = time.end
             continue
         at = number.end()
+        if _DOTTED_TIME.fullmatch(number[0]) and has_dotted_times(language):
+            hour, minute = number[0].split(".")
+            yield _Said((f"{int(hour)}:{minute}", f"{int(hour)}.{minute}".rstrip("0")), True)
+            continue
         if decade := _DECADE.match(text, number.start()):
             short = decade[0][-2:]
             yield _Said((decade[0], short, f"19{short}", f"20{short}"), in_digits=True)

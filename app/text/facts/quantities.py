@@ -13,6 +13,7 @@ from app.text.facts.cldr import (
     scale_words,
     unit_symbols,
     unit_words,
+    year_word,
 )
 from app.text.scripts import FEW_SPACES
 from model.text.language_codes import primary_language
@@ -35,6 +36,7 @@ _SIGNS = "[$€£¥₹]"
 PERCENT = "%"
 _MAY_COUNT = re.compile(rf"[{SPACES}-]?[^\W\d_]|[{SPACES}]?(?:[%٪％°℃℉$€£¥₹])")
 _SIGN_BEHIND = re.compile(rf"[{SPACES}]?{_SIGNS}")
+_YEAR = re.compile(r"(?<!\d)[12]\d{3}$")
 _STERLING = re.compile(rf"[{SPACES}]sterling\b", re.IGNORECASE)
 UNCHECKED = ("duration-day", "duration-week", "duration-month", "duration-year", "duration-hour")
 """Units that a translation may name by other words (`daily`, `overnight`) or imply."""
@@ -106,6 +108,8 @@ def unit_at(text: str, at: int, language: str) -> Unit | None:
     if match is None:
         return None
     word = match["word"]
+    if word == year_word(language) and _YEAR.search(text, max(at - 5, 0), at):
+        return None
     if sterling := _STERLING.match(text, match.end()):
         return Unit(frozenset("£"), match.start("word"), sterling.end())
     if symbol := unit_symbols().get(word):

@@ -42,8 +42,9 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 _LAST_OF_TIME = re.compile(
-    r"\b(?:last|past|next)[ ][\w-]+[ ](?:minute|hour|day|week|month|year)s\b"
-    r"|\b[\w-]+[ ](?:derni[eè]re?|prochaine?)s[ ](?:minutes|heures|jours|semaines|mois|an)",
+    r"\b(?:last|past|next)[ ][\w-]{1,30}[ ](?:minute|hour|day|week|month|year)s\b"
+    r"|(?<![\w-])[\w-]{1,30}[ ](?:derni[eè]re?|prochaine?)s[ ]"
+    r"(?:minutes|heures|jours|semaines|mois|an)",
     re.IGNORECASE,
 )
 PART = re.compile(

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+from datetime import date, time
+from decimal import Decimal
+
 import pytest
+from babel.dates import format_date, format_time
+from babel.numbers import format_currency, format_decimal, format_percent
 
 from app.text.facts.clock_times import worded_times
 from app.text.facts.compared import fact_faults, may_have_facts
@@ -77,3 +82,34 @@ def test_how_it_is_written(text: str, source: str, target: str, written: str) ->
     for start, end, form in reversed(number_forms(text, source, target, with_nouns=True)):
         text = text[:start] + form + text[end:]
     assert text == written
+
+
+LOCALES = (
+    "fr", "de", "es", "it", "pt", "nl", "pl", "cs", "sv", "da", "fi", "hu", "ro", "ru", "uk", "tr",
+    "id", "vi", "ja", "zh", "ko", "ca", "nb", "sk", "bg", "el", "hr", "sl", "lt", "lv", "et",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LOCALES)
+def test_what_a_locale_writes_is_read_back_as_the_same(language: str) -> None:
+    """Each row: what is the same in English, what is not, and what the CLDR's locale writes."""
+    morning, afternoon = time(8, 5), time(15, 30)
+    spring, autumn = date(2024, 5, 3), date(1999, 10, 21)
+    number, amount = Decimal("1234567.5"), Decimal("1234.50")
+    for same, other, written in (
+        ("1,234,567.5", "1,234,568.5", format_decimal(number, locale=language)),
+        ("12.25", "12.26", format_decimal(Decimal("12.25"), locale=language)),
+        ("42%", "43%", format_percent(Decimal("0.42"), locale=language)),
+        ("€1,234.50", "€1,234.60", format_currency(amount, "EUR", locale=language)),
+        ("€1,234.50", "$1,234.50", format_currency(amount, "EUR", locale=language)),
+        ("15:30", "15:45", format_time(afternoon, "short", locale=language)),
+        ("3:30 pm", "4:30 pm", format_time(afternoon, "short", locale=language)),
+        ("08:05", "8:06", format_time(morning, "short", locale=language)),
+        ("3 May 2024", "4 May 2024", format_date(spring, "long", locale=language)),
+        ("3 May 2024", "3 June 2024", format_date(spring, "long", locale=language)),
+        ("21 October 1999", "21 October 1998", format_date(autumn, "long", locale=language)),
+        ("21 October 1999", "21 March 1999", format_date(autumn, "long", locale=language)),
+    ):
+        answer = f"– {written}"
+        assert not list(fact_faults(f"It is {same}.", answer, ("en", language))), written
+        assert list(fact_faults(f"It is {other}.", answer, ("en", language))), written
