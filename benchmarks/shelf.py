@@ -74,7 +74,10 @@ class Load:
         body = {"text": texts, "source": source, "target": target, "max_target_tokens": 24}
         began = time.time()
         try:
-            status = str((await self.client.post("/translate", json=body)).status_code)
+            answer = await self.client.post("/translate", json=body)
+            status = str(answer.status_code)
+            if not answer.is_success:
+                status += f" {answer.json()['type'].rpartition(':')[2]}"
         except httpx.HTTPError as error:
             status = type(error).__name__
         self.statuses[status] += 1
@@ -161,14 +164,16 @@ def shelf(setup: Setup, seconds: float) -> list[Finding]:
     calm = [e - b for b, e, loading in load.pinned if not loading and not beside(b, e)]
     loading = [e - b for b, e, _ in load.pinned if beside(b, e)]
     of_calm, of_loading = percentile(calm, 95), percentile(loading, 95)
-    errors = sum(load.statuses.values()) - load.statuses["200"]
+    others = {status: n for status, n in load.statuses.items() if status != "200"}
+    which = f": {', '.join(others)}" if others else ""
     of_loads = [end - start for start, end, _ in loads]
     scenario = f"{N_PAIRS} pairs, {seconds:g} s"
     return [
         Finding(scenario, "requests answered", [load.statuses["200"]], seconds, least=True),
-        Finding(scenario, "other than 200", [errors], 0),
+        Finding(scenario, f"other than 200{which}", [sum(others.values())], 0),
         Finding(scenario, "models loaded", [len(loads)], seconds / 10, least=True),
         Finding(scenario, "seconds of a load, p50", [percentile(of_loads, 50) / 1000], 1),
+        Finding(scenario, "seconds of a load, most", [max(of_loads)], 30),
         Finding(scenario, "MB on disk", [disk / 1e6], 4000),
         Finding(scenario, "MB of all models, most", [max(n for *_, n in loads) / 1e6], 1000),
         Finding(

@@ -136,7 +136,7 @@ def _pull_firefox(  # noqa: PLR0917
             except (PullError, ModelError) as error:
                 if len(chosen) == 1:
                     raise
-                failed += 1
+                failed += replace or not destination.exists()  # else an older version stays
                 click.echo(f"{model.name}: {error}", err=True)
                 continue
             shutil.rmtree(folder)

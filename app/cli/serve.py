@@ -160,13 +160,14 @@ def make_server(
 
 
 def load(settings: Settings, metrics: Metrics) -> Runtime:
-    """Fetch missing models if the settings ask for it, import Marian folders, load the models."""
+    """Import Marian folders, fetch missing models if the settings ask for it, load the models."""
+    folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
+    settings = settings.model_copy(update={"checkpoint": folders})
     if settings.pull:
         from app.cli.pull import pull_missing
 
         pull_missing(settings)
-    folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
-    return load_runtime(settings.model_copy(update={"checkpoint": folders}), metrics)
+    return load_runtime(settings, metrics)
 
 
 def spare_the_collector() -> None:

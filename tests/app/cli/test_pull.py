@@ -321,6 +321,26 @@ def test_a_set_goes_on_after_a_model_that_fails(
     assert last == "attend: 1 of 3 models are missing, for the reasons above"
 
 
+def test_a_set_leaves_other_versions_that_are_there(
+    attend: Attend, registry: Path, tmp_path: Path
+) -> None:
+    shelf = tmp_path / "models"
+    attend("pull", "firefox:en-fr", shelf, "--registry", registry)
+    listing = json.loads((registry / "models.json").read_text())
+    listing["models"]["en-fr"][0]["files"]["model"]["uncompressedHash"] = "1" * 64
+    (registry / "models.json").write_text(json.dumps(listing))
+    before = read_origin(shelf / "firefox-en-fr")
+    result = attend("pull", "firefox:en,fr", shelf, "--registry", registry)
+    assert result.exit_code == 0
+    assert "firefox-en-fr: has firefox:en-fr/tiny at revision" in result.stderr
+    assert "--replace replaces it" in result.stderr
+    assert read_origin(shelf / "firefox-en-fr") == before
+    assert (shelf / "firefox-fr-en").is_dir()
+    replaced = attend("pull", "firefox:en,fr", shelf, "--registry", registry, "--replace")
+    assert replaced.exit_code == 1  # its digest is not the one that is announced
+    assert read_origin(shelf / "firefox-en-fr") == before
+
+
 def test_models_shows_what_is_newer_only_when_it_is_asked(
     attend: Attend, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
