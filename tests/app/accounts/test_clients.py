@@ -1,7 +1,11 @@
+import httpx
 import pytest
 
-from app.accounts.clients import EVERYONE, Keys
-from app.errors import MissingKeyError, WrongKeyError
+from app.accounts.clients import EVERYONE, MAX_CLIENTS, Keys, RateLimit
+from app.errors import MissingKeyError, RateLimitedError, WrongKeyError
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+from tests.app.scheduling.harness import FakeClock
 
 
 def test_without_keys_everyone_is_welcome_and_takes_turns_by_address() -> None:
@@ -35,3 +39,91 @@ def test_nothing_shows_a_key() -> None:
     keys = Keys(["hush-hush"])
     shown = repr(keys) + repr(vars(keys)) + repr(keys.client("hush-hush", "10.0.0.1"))
     assert "hush" not in shown
+
+
+BODY = {"text": "cat", "target": "fr"}
+
+
+def refused(limit: RateLimit, client: str, n: int = 1) -> int | None:
+    """Seconds to wait, if it is."""
+    try:
+        limit.take(client, n)
+    except RateLimitedError as error:
+        return error.retry_after
+    return None
+
+
+def test_a_minutes_worth_at_once_then_as_it_comes_back() -> None:
+    clock = FakeClock()
+    limit = RateLimit(6, "requests", clock)  # one in ten seconds
+    assert [refused(limit, "a") for _ in range(7)] == [None] * 6 + [10]
+    clock.now += 4
+    assert refused(limit, "a") == 6
+    clock.now += 6
+    assert [refused(limit, "a") for _ in range(2)] == [None, 10]
+    clock.now += 1000
+    assert [refused(limit, "a") for _ in range(7)] == [None] * 6 + [10]
+
+
+def test_more_than_a_minutes_worth_is_given_once_and_paid_for() -> None:
+    clock = FakeClock()
+    limit = RateLimit(60, "characters", clock)
+    assert refused(limit, "a", 90) is None
+    assert refused(limit, "a", 1) == 31
+    clock.now += 31
+    assert refused(limit, "a", 1) is None
+    assert refused(limit, "a", 90) == 60
+
+
+def test_what_is_refused_costs_nothing() -> None:
+    clock = FakeClock()
+    limit = RateLimit(60, "characters", clock)
+    limit.take("a", 50)
+    assert [refused(limit, "a", 30) for _ in range(3)] == [20] * 3
+    assert refused(limit, "a", 10) is None
+
+
+def test_clients_are_forgotten_before_they_fill_the_memory() -> None:
+    limit = RateLimit(1, "requests", FakeClock())
+    for number in range(MAX_CLIENTS + 1):
+        limit.take(number, 1)
+    assert len(limit._buckets) == MAX_CLIENTS
+    assert refused(limit, "new") is None
+    with pytest.raises(RateLimitedError):
+        limit.take(MAX_CLIENTS, 1)
+
+
+def test_without_a_limit_nothing_is_kept() -> None:
+    limit = RateLimit(None, "requests")
+    for number in range(100):
+        limit.take(number, 10**9)
+    assert not limit._buckets
+
+
+async def test_further_requests_get_retry_after(serve: Serve) -> None:
+    async with serve(FakeEngine(), requests_per_minute=2) as client:
+        answers = [await client.post("/translate", json=BODY) for _ in range(3)]
+        metrics = (await client.get("/metrics")).text
+        assert (await client.get("/readyz")).status_code == httpx.codes.OK
+    assert [answer.is_success for answer in answers] == [True, True, False]
+    assert answers[2].status_code == 429
+    assert 20 <= int(answers[2].headers["Retry-After"]) <= 30  # a busy machine takes its time
+    assert 'attend_request_rejected_total{reason="rate-limited"} 1.0' in metrics
+
+
+async def test_characters_are_counted_over_all_texts(serve: Serve) -> None:
+    async with serve(FakeEngine(), characters_per_minute=10) as client:
+        body = {"text": ["cat", "cat"], "target": "fr"}
+        answers = [await client.post("/translate", json=body) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 429]
+    assert answers[1].json()["detail"] == "the limit is 10 characters per minute"
+    assert answers[1].headers["Retry-After"] == "12"
+
+
+async def test_holders_of_keys_are_told_apart(serve: Serve) -> None:
+    async with serve(FakeEngine(), requests_per_minute=1, api_keys="one,two") as client:
+        codes = []
+        for key in ("one", "two", "one", "two"):
+            headers = {"Authorization": f"Bearer {key}"}
+            codes.append((await client.post("/translate", json=BODY, headers=headers)).status_code)
+    assert codes == [200, 200, 429, 429]

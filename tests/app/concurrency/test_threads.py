@@ -1,15 +1,34 @@
 """Blocking work beside the event loop."""
 
+import asyncio
 import os
 import sys
 import threading
+import time
 import weakref
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
-from app.concurrency.threads import NICENESS, in_background, step_back
+from app.concurrency.threads import (
+    NICENESS,
+    AbandonedError,
+    check_abandoned,
+    in_background,
+    in_thread,
+    step_back,
+)
+from app.documents.files import file_format
+from app.text.document import Answer
+from app.text.markup.document import MarkupDocument
+from app.text.markup.tokens import Format
+from app.text.segmentation import each_segment
+from app.translation.segments.segmented_text import SegmentedText
 from model.engine.protocol import Finished
+from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
+from tests.app.routes.test_files import FILES
 from tests.app.scheduling.harness import running, submit
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="niceness of threads is Linux's")
@@ -88,3 +107,112 @@ async def test_engines_step_back(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(engine) as scheduler:
         await submit(scheduler, 11)
     assert set(seen) == {min(19, niceness() + NICENESS)}
+
+
+@pytest.fixture
+def kernels() -> None:
+    """Only the fake engine runs here."""
+
+
+async def test_a_thread_whose_result_is_awaited_continues() -> None:
+    def work() -> str:
+        check_abandoned()
+        return "done"
+
+    check_abandoned()  # outside of any thread
+    assert await in_thread(work) == "done"
+
+
+async def abandoned(work: Callable[[], object]) -> BaseException | None:
+    """How work ends in a thread whose result is no longer awaited from its beginning."""
+    ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
+    loop = asyncio.get_running_loop()
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def run() -> None:
+        begun.set()
+        goes_on.wait(10)
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as raised:
+            error = raised
+        loop.call_soon_threadsafe(ended.set_result, error)
+
+    waiting = asyncio.create_task(in_thread(run))
+    await asyncio.to_thread(begun.wait, 10)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    goes_on.set()
+    return await ended
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_a_file_that_nobody_waits_for_is_read_and_written_no_further(name: str) -> None:
+    open_file, data = file_format(name).open, FILES[name]
+    document = open_file(data)
+    answers = [Answer(text + "s") for text in document.texts]
+    for work in (partial(open_file, data), partial(document.with_translations, answers)):
+        assert isinstance(await abandoned(work), AbandonedError)
+
+
+@pytest.mark.parametrize("markup", ["html", "xml"])
+async def test_markup_that_nobody_waits_for_is_read_no_further(markup: Format) -> None:
+    error = await abandoned(lambda: MarkupDocument("<p>a</p>" * 10, markup))
+    assert isinstance(error, AbandonedError)
+
+
+async def test_a_text_that_nobody_waits_for_is_cut_no_further() -> None:
+    error = await abandoned(lambda: list(each_segment("The dog. " * 1000, "en")))
+    assert isinstance(error, AbandonedError)
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+async def test_cutting_timeout(
+    serve: Serve, is_file: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut: list[str] = []
+
+    def slow(_: str, window: str) -> list[str]:
+        time.sleep(0.02)
+        cut.append(window)
+        return [window]
+
+    text = "The dog is green. " * 5000
+    async with serve(FakeEngine(), file_timeout=0.3) as client:
+        monkeypatch.setattr("app.text.segmentation.sentencex.segment", slow)
+        if is_file:
+            sending = client.post(
+                "/translate_file", files={"file": ("a.txt", text.encode())}, data={"target": "fr"}
+            )
+        else:
+            headers = {"X-Request-Timeout": "0.3"}
+            sending = client.post(
+                "/translate", json={"text": text, "target": "fr"}, headers=headers
+            )
+        assert (await sending).status_code == 504
+        n_cut = len(cut)
+        await asyncio.sleep(0.3)
+    assert n_cut < 80
+    assert len(cut) <= n_cut + 2
+
+
+async def test_retries_tokenised_in_a_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake engine turns sentences round, and so breaks their placeholders."""
+    async with serve(FakeEngine()) as client:
+        threads: list[threading.Thread] = []
+        review = SegmentedText.review
+
+        def note(text: SegmentedText) -> None:
+            if text.needs_review:
+                threads.append(threading.current_thread())
+            review(text)
+
+        monkeypatch.setattr(SegmentedText, "review", note)
+        for stream in (False, True):
+            body = {"text": "The {x} dog. " * 500, "target": "fr", "stream": stream}
+            answer = await client.post("/translate", json=body)
+            assert answer.status_code == 200
+    assert threads
+    assert threading.current_thread() not in threads

@@ -1,9 +1,19 @@
 import asyncio
+import threading
+from random import Random
 
 import pytest
 
+from app.concurrency.threads import in_thread
 from app.errors import DeadlineExceededError, QueueFullError
-from app.scheduling.admission import MAX_DELAY_FRACTION, Admission
+from app.scheduling.admission import (
+    CLEAN_UP_FRACTION,
+    MAX_DELAY_FRACTION,
+    MAX_WAITING_CAPACITIES,
+    MIN_COUNTED_FRACTION,
+    Admission,
+    CapacityLimiter,
+)
 
 
 async def take(admission: Admission, timeout: float = 10) -> None:
@@ -118,3 +128,217 @@ async def test_the_time_of_a_place_in_turn_begins_with_it() -> None:
         assert not waiting.done()
     with pytest.raises(DeadlineExceededError):
         await waiting
+
+
+CAPACITY = 6400
+SMALLEST_COUNTED = int(MIN_COUNTED_FRACTION * CAPACITY)
+CLEANED_UP = int(CLEAN_UP_FRACTION * CAPACITY)
+
+
+class Visitors:
+    """Requests that wait for capacity; `inside` are the names of those that hold it."""
+
+    def __init__(self) -> None:
+        self.limiter = CapacityLimiter(CAPACITY)
+        self.inside: list[str] = []
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ends: dict[str, asyncio.Event] = {}
+
+    async def come(self, name: str, size: int, client: object = None) -> None:
+        """Come, and wait if there is no capacity."""
+        self._ends[name] = asyncio.Event()
+        self._tasks[name] = asyncio.create_task(self._stay(name, size, client))
+        await settled()
+
+    async def _stay(self, name: str, size: int, client: object) -> None:
+        async with self.limiter.reserve(size, client):
+            self.inside.append(name)
+            try:
+                await self._ends[name].wait()
+            finally:
+                self.inside.remove(name)
+
+    async def leave(self, *names: str) -> None:
+        """End their work."""
+        for name in names:
+            self._ends[name].set()
+        await asyncio.gather(*(self._tasks[name] for name in names))
+        await settled()
+
+    async def give_up(self, *names: str) -> None:
+        """Cancel them, waiting or inside."""
+        for name in names:
+            self._tasks[name].cancel()
+        await asyncio.gather(*(self._tasks[name] for name in names), return_exceptions=True)
+        await settled()
+
+
+async def settled() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_large_requests_wait_for_capacity_and_small_ones_do_not() -> None:
+    here = Visitors()
+    await here.come("large", CAPACITY)
+    await here.come("next", CAPACITY // 2)
+    await here.come("small", SMALLEST_COUNTED - 1)
+    assert here.inside == ["large", "small"]
+    await here.leave("large", "small")
+    assert here.inside == ["next"]
+    await here.leave("next")
+
+
+async def test_a_request_larger_than_the_capacity_takes_all_of_it() -> None:
+    here = Visitors()
+    await here.come("half", CAPACITY // 2)
+    await here.come("giant", 10 * CAPACITY)
+    assert here.inside == ["half"]
+    await here.leave("half")
+    await here.come("next", CAPACITY // 2)
+    assert here.inside == ["giant"]
+    await here.leave("giant")
+    assert here.inside == ["next"]
+    await here.leave("next")
+
+
+async def test_clients_take_turns_and_nobody_overtakes() -> None:
+    here = Visitors()
+    await here.come("first", CAPACITY)
+    for name in ("a1", "a2", "a3"):
+        await here.come(name, CAPACITY * 2 // 3, "a")
+    await here.come("b1", CAPACITY * 2 // 3, "b")
+    await here.come("b2", CAPACITY // 2, "b")
+    order: list[str] = []
+    while here.inside:
+        order += here.inside
+        await here.leave(*here.inside)
+    assert order == ["first", "a1", "b1", "a2", "b2", "a3"]
+
+
+async def test_requests_without_a_client_are_clients_of_their_own() -> None:
+    here = Visitors()
+    await here.come("first", CAPACITY)
+    for name, client in (("a1", "a"), ("a2", "a"), ("x", None), ("y", None)):
+        await here.come(name, CAPACITY, client)
+    order: list[str] = []
+    while here.inside:
+        order += here.inside
+        await here.leave(*here.inside)
+    assert order == ["first", "a1", "x", "y", "a2"]
+
+
+async def test_who_gives_up_makes_way_for_those_behind() -> None:
+    here = Visitors()
+    await here.come("half", CAPACITY // 2)
+    await here.come("large", CAPACITY)
+    await here.come("other half", CAPACITY // 2)
+    assert here.inside == ["half"]
+    await here.give_up("large")
+    assert here.inside == ["half", "other half"]
+    await here.give_up("half", "other half")
+    await here.come("whole", CAPACITY)
+    assert here.inside == ["whole"]
+    await here.leave("whole")
+
+
+async def test_who_is_admitted_and_gives_up_at_once_releases_the_capacity() -> None:
+    here = Visitors()
+    await here.come("first", CAPACITY)
+    await here.come("second", CAPACITY)
+    await here.come("third", CAPACITY)
+    here._ends["first"].set()
+    while here.inside:
+        await asyncio.sleep(0)
+    await here.give_up("second")
+    assert here.inside == ["third"]
+    await here.leave("third")
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
+    chooser = Random(seed)
+    limiter, taken, most, done = CapacityLimiter(CAPACITY), 0, 0, 0
+
+    async def visit(size: int) -> None:
+        nonlocal taken, most, done
+        async with limiter.reserve(size, chooser.randrange(3)):
+            taken += min(size, CAPACITY)
+            most = max(most, taken)
+            try:
+                for _ in range(chooser.randrange(4)):
+                    await asyncio.sleep(0)
+            finally:
+                taken -= min(size, CAPACITY)
+        done += 1
+
+    sizes = [chooser.randrange(SMALLEST_COUNTED, CAPACITY // 10) for _ in range(50)]
+    sizes += [CAPACITY + 10]
+    tasks = [asyncio.create_task(visit(size)) for size in sizes]
+    await settled()
+    given_up = [task for task in chooser.sample(tasks, 10) if task.cancel()]
+    await asyncio.wait(tasks)
+    assert most <= CAPACITY
+    assert done == len(tasks) - sum(task.cancelled() for task in given_up)
+    async with asyncio.timeout(1), limiter.reserve(CAPACITY):
+        pass
+
+
+async def test_a_line_that_is_too_long_grows_no_longer() -> None:
+    here = Visitors()
+    names = [str(number) for number in range(MAX_WAITING_CAPACITIES + 1)]
+    for name in names:
+        await here.come(name, CAPACITY, name)
+    with pytest.raises(QueueFullError, match="too many large requests wait"):
+        async with here.limiter.reserve(CAPACITY):
+            pass
+    await here.come("small", SMALLEST_COUNTED - 1)
+    assert here.inside == ["0", "small"]
+    await here.give_up("2")
+    await here.come("instead", CAPACITY)
+    await here.leave("small", *names[:2], *names[3:], "instead")
+
+
+async def test_a_thread_that_nobody_waits_for_holds_the_capacity_until_it_ends() -> None:
+    """What it works on takes memory."""
+    limiter, begun, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        may_end.wait(10)
+
+    async def visit() -> None:
+        async with limiter.reserve(CAPACITY):
+            await in_thread(work)
+
+    visitor = asyncio.create_task(visit())
+    while not begun.is_set():
+        await asyncio.sleep(0.001)
+    visitor.cancel()
+    await asyncio.wait([visitor])
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05), limiter.reserve(CAPACITY):
+            pass
+    may_end.set()
+    async with asyncio.timeout(5), limiter.reserve(CAPACITY):
+        pass
+
+
+async def test_threads_that_have_ended_hold_nothing() -> None:
+    limiter = CapacityLimiter(CAPACITY)
+    async with limiter.reserve(CAPACITY):
+        await asyncio.gather(*(in_thread(lambda: None) for _ in range(5)))
+    async with asyncio.timeout(0.05), limiter.reserve(CAPACITY):
+        pass
+
+
+async def test_memory_is_cleaned_up_after_a_very_large_request() -> None:
+    cleaned = threading.Event()
+    limiter = CapacityLimiter(CAPACITY, clean_up=cleaned.set)
+    async with limiter.reserve(CLEANED_UP - 1):
+        pass
+    await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+    assert not cleaned.is_set()
+    async with limiter.reserve(CLEANED_UP):
+        assert not cleaned.is_set()
+    assert await asyncio.to_thread(cleaned.wait, 10)

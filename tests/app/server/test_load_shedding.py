@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from types import SimpleNamespace
@@ -13,7 +14,16 @@ from starlette.types import Receive, Scope, Send
 
 from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
-from app.server.load_shedding import AT_A_TIME, MANY, SUSTAINED, Gate, LoadShedding, LoopLag
+from app.server.load_shedding import (
+    AT_A_TIME,
+    INTERVAL,
+    MANY,
+    MAX_LAG,
+    SUSTAINED,
+    Gate,
+    LoadShedding,
+    LoopLag,
+)
 from app.server.middleware import ALWAYS
 from tests.app.asking import scheduler
 from tests.app.conftest import Serve
@@ -165,3 +175,34 @@ async def test_a_cancelled_request_holds_nobody_up() -> None:
     done = await asyncio.gather(*tasks, return_exceptions=True)
     assert [isinstance(one, asyncio.CancelledError) for one in done].count(True) == 1
     assert gate.n_coming <= AT_A_TIME
+
+
+async def hold_up() -> None:
+    """For longer than may be; and then let the loop look once."""
+    time.sleep(MAX_LAG + INTERVAL + 0.02)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+async def test_a_moment_is_forgiven_a_row_is_not_and_it_passes() -> None:
+    lag = LoopLag()
+    lag.start()
+    await asyncio.sleep(0.05)
+    assert not lag.sustained
+    for _ in range(SUSTAINED - 1):
+        await hold_up()
+    assert not lag.sustained
+    await hold_up()
+    assert lag.sustained
+    await until(lambda: not lag.sustained)
+    lag.stop()
+
+
+async def test_it_stops() -> None:
+    lag = LoopLag()
+    lag.stop()  # before it began
+    lag.start()
+    lag.stop()
+    for _ in range(SUSTAINED):
+        await hold_up()
+    assert not lag.sustained

@@ -2,7 +2,25 @@ import math
 
 import pytest
 
-from app.scheduling.engine_state import Bisection
+from app.scheduling.engine_state import (
+    BULK_ROWS,
+    BULK_ROWS_IN_COMPANY,
+    COMPANY_SECONDS,
+    Bisection,
+    BulkShare,
+    Throughput,
+)
+
+
+def test_lists_have_less_of_an_engine_while_single_segments_come() -> None:
+    share = BulkShare()
+    assert share.n_rows(0.0) == BULK_ROWS
+    share.single_came(10.0)
+    assert share.n_rows(10.0 + COMPANY_SECONDS / 2) == BULK_ROWS_IN_COMPANY
+    share.single_came(10.0 + COMPANY_SECONDS / 2)
+    assert share.n_rows(10.0 + COMPANY_SECONDS) == BULK_ROWS_IN_COMPANY
+    assert share.n_rows(10.0 + 1.5 * COMPANY_SECONDS) == BULK_ROWS
+    assert BULK_ROWS_IN_COMPANY < BULK_ROWS
 
 
 def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:
@@ -63,3 +81,38 @@ def test_a_trial_is_over_when_all_of_it_has_ended() -> None:
     assert bisection.next_group(present.__contains__) == [2, 3]
     bisection.clear()
     assert not bisection
+
+
+def test_nothing_is_known_before_anything_is_finished() -> None:
+    throughput = Throughput()
+    assert throughput.seconds_per_token == 0
+    throughput.worked(5)
+    assert throughput.seconds_per_token == 0
+
+
+def test_steps_that_finish_nothing_count_towards_the_next_that_does() -> None:
+    throughput = Throughput()
+    throughput.worked(1)
+    throughput.worked(1)
+    throughput.finished(10)
+    assert throughput.seconds_per_token == pytest.approx((math.exp(-0.1) + 1) / 10)
+
+
+def test_a_change_of_pace_is_soon_believed() -> None:
+    throughput = Throughput()
+    for _ in range(50):
+        throughput.worked(10)
+        throughput.finished(10)
+    for _ in range(20):
+        throughput.worked(1)
+        throughput.finished(10)
+    assert 0.1 < throughput.seconds_per_token < 0.25
+
+
+def test_many_short_steps_for_one_sentence_are_what_that_sentence_took() -> None:
+    throughput = Throughput()
+    for _ in range(20):
+        for _ in range(100):
+            throughput.worked(0.001)
+        throughput.finished(10)
+        assert throughput.seconds_per_token == pytest.approx(0.01, rel=0.01)
