@@ -16,6 +16,18 @@ _DECIMAL = re.compile(r"\d+[.,]\d+")
 _SPACED = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+")
 _SIGN_BEFORE = re.compile(r"(?<![A-Z])[$€£¥₹]\d")
 
+_VERSION_BEHIND = re.compile(r"[a-z]{1,5}\d")
+_VERSION_BEFORE = re.compile(
+    r"(?:\b(?i:versions?|releases?|kernel|noyau|v)|(?<=[\w,)][ ])[^\W\d_a-zà-ÿ][\w+-]*"
+    r"|\b\w*[^\W\d_a-zà-ÿ]\w*[^\W\d_a-zà-ÿ][\w+-]*)[ ]"
+    r"(?:\d[\d.]*(?:,|[ ](?:and|or|to|et|ou|à))[ ])*$"
+)
+"""A word for versions, or a name: a capital within a sentence, or two of them."""
+
+_LINKS = "and|are|as|at|by|for|has|in|is|on|or|to|was|à|de|est|et|ou"
+_AMOUNT_BEHIND = re.compile(rf"[{SPACES}]?(?:[%°$€£¥]|\w*illi|(?!(?:{_LINKS})\b)\w{{1,3}}\b)")
+"""Signs and short words, as units are, and millions and the like."""
+
 _SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
 _BELOW_ZERO = {
     language: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
@@ -58,6 +70,15 @@ def _own_minus(text: str, language: str) -> list[str]:
     return [word for word in found if _BELOW_ZERO[language].fullmatch(word)]
 
 
+def _is_version(text: str, number: re.Match[str]) -> bool:
+    """Whether a decimal may be a version: `GNOME 2.4`, `version 3.1`, `1.0rc2`."""
+    start, end = number.span()
+    if _VERSION_BEHIND.match(text, end):
+        return True
+    before = _VERSION_BEFORE.search(text, max(0, start - 40), start)
+    return before is not None and not _AMOUNT_BEHIND.match(text, end)
+
+
 def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a number or amount is copied that the target language writes in another way."""
     if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
@@ -77,7 +98,8 @@ def has_foreign_form(source: str, translation: str, languages: Sequence[str]) ->
             and here.decimal != there.decimal
             and not (here.decimal == there.group and re.search(r"\D\d{3}$", number))
         ) or (here.group == " " != there.group and _SPACED.fullmatch(number))
-        if foreign and re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", source):
+        copied = rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)"
+        if foreign and any(not _is_version(source, at) for at in re.finditer(copied, source)):
             return True
     if there.money == "behind" and here.money != "behind":
         return any(sign[0] in source for sign in _SIGN_BEFORE.finditer(translation))

@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.text.facts.compared import fact_faults
+from app.text.facts.number_marks import has_foreign_form
 from app.text.facts.numbers import same_numbers
 from tests.cases import cases
 
@@ -90,3 +91,22 @@ def test_an_hour_of_24_is_not_said_to_be_in_a_half_of_the_day(answer: str) -> No
 def test_a_time_by_either_clock_is_a_time(answer: str) -> None:
     source = "À 12 h 15." if "12" in answer else "À 17 h 15."
     assert same_numbers(source, answer, ("fr", "en"))
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [
+        ("the Xfce 4.8 desktop", "le bureau Xfce 4.8"),
+        ("kFreeBSD kernel 8.3 and 9.0", "Le noyau kFreeBSD 8.3 et 9.0"),
+        ("GCC 3.3.", "GCC 3.3."),
+        ("DOS, Windows 3.1, and more", "DOS, Windows 3.1 et plus"),
+        ("from version 1.0cr2 to version 1.0", "de la version 1.0cr2 à la version 1.0"),
+    ],
+)
+def test_a_version_keeps_its_full_stop(source: str, translation: str) -> None:
+    assert same_numbers(source, translation, ("en", "fr"))
+
+
+@pytest.mark.parametrize("text", ["About 3.5 acres", "in March 2.5 million", "the USD 3.5 fee"])
+def test_a_decimal_after_a_capital_may_be_an_amount(text: str) -> None:
+    assert has_foreign_form(text, text, ("en", "fr"))
