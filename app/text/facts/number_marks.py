@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from app.text.facts.cldr import SPACES, convention_of
+from app.text.facts.cldr import SPACES, convention_of, unit_symbols
 from model.text.language_codes import primary_language
 
 NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
@@ -24,9 +24,8 @@ _VERSION_BEFORE = re.compile(
 )
 """A word for versions, or a name: a capital within a sentence, or two of them."""
 
-_LINKS = "and|are|as|at|by|for|has|in|is|on|or|to|was|à|de|est|et|ou"
-_AMOUNT_BEHIND = re.compile(rf"[{SPACES}]?(?:[%°$€£¥]|\w*illi|(?!(?:{_LINKS})\b)\w{{1,3}}\b)")
-"""Signs and short words, as units are, and millions and the like."""
+_AMOUNT_BEHIND = re.compile(rf"[{SPACES}]?(?:[%°$€£¥]|\w*illi|(\w{{1,3}})\b)")
+"""Signs, short words, which may be units, and millions and the like."""
 
 _SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
 _BELOW_ZERO = {
@@ -75,8 +74,10 @@ def _is_version(text: str, number: re.Match[str]) -> bool:
     start, end = number.span()
     if _VERSION_BEHIND.match(text, end):
         return True
-    before = _VERSION_BEFORE.search(text, max(0, start - 40), start)
-    return before is not None and not _AMOUNT_BEHIND.match(text, end)
+    if not _VERSION_BEFORE.search(text, max(0, start - 40), start):
+        return False
+    behind = _AMOUNT_BEHIND.match(text, end)
+    return behind is None or (behind[1] is not None and behind[1] not in unit_symbols())
 
 
 def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
