@@ -18,6 +18,7 @@ _SIGN_BEFORE = re.compile(r"(?<![A-Z])[$€£¥₹]\d")
 
 _VERSION_BEHIND = re.compile(r"[a-z]{1,5}\d")
 _VERSION_BEFORE = re.compile(
+    r"(?<!\w)(?!(?:AUD|CAD|CHF|CNY|EUR|GBP|INR|JPY|USD?)[ ])"
     r"(?:\b(?i:versions?|releases?|kernel|noyau|v)|(?<=[\w,)][ ])[^\W\d_a-zà-ÿ][\w+-]*"
     r"|\b\w*[^\W\d_a-zà-ÿ]\w*[^\W\d_a-zà-ÿ][\w+-]*)[ ]"
     r"(?:\d[\d.]*(?:,|[ ](?:and|or|to|et|ou|à))[ ])*$"
