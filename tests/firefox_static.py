@@ -5,8 +5,6 @@ recorded the answers adds pairs of products in 16 bits, which saturates. attend 
 of every row, and its sums are exact, so only models in this mode have the same answers.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -30,8 +30,7 @@ def texts() -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    cases(__file__, "what_counts_as_an_installation_by_name"),
+    ("text", "found"), cases(__file__, "what_counts_as_an_installation_by_name")
 )
 def test_what_counts_as_an_installation_by_name(text: str, found: bool) -> None:
     assert bool(BY_NAME.search(text)) is found

@@ -61,10 +61,7 @@ def of(folder: Path, metadata: str) -> Distribution:
     return Distribution.at(folder)
 
 
-@pytest.mark.parametrize(
-    ("name", "metadata", "expected"),
-    cases(__file__, "reading_metadata"),
-)
+@pytest.mark.parametrize(("name", "metadata", "expected"), cases(__file__, "reading_metadata"))
 def test_reading_metadata(tmp_path: Path, name: str, metadata: str, expected: str | None) -> None:
     package = of(tmp_path, metadata + "\n")
     if expected is None:

@@ -195,10 +195,7 @@ def test_every_scalar_hyperparameter_has_a_flag() -> None:
     assert len(flags) == len([flag for option in train.params for flag in option.opts])
 
 
-@pytest.mark.parametrize(
-    ("flags", "exit_code", "message"),
-    cases(__file__, "bad_flag_values"),
-)
+@pytest.mark.parametrize(("flags", "exit_code", "message"), cases(__file__, "bad_flag_values"))
 def test_bad_flag_values(folder: Path, flags: list[str], exit_code: int, message: str) -> None:
     result = attend(folder, *flags)
     assert result.exit_code == exit_code, result.output

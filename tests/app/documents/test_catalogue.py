@@ -72,10 +72,7 @@ def test_a_translation_ends_no_string() -> None:
     assert written == 'msgid "a"\nmsgstr "\\" msgid \\"x\\\\"'
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    cases(__file__, "errors_in_catalogues_name_the_line"),
-)
+@pytest.mark.parametrize(("text", "reason"), cases(__file__, "errors_in_catalogues_name_the_line"))
 def test_errors_in_catalogues_name_the_line(text: str, reason: str) -> None:
     with pytest.raises(UnreadableFileError, match=reason):
         open_catalogue(text)

@@ -1,7 +1,5 @@
 """The registry of Firefox's models, from a fake one with the real one's form."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -16,8 +16,7 @@ def paths(files: list[RemoteFile]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("there", "chosen"),
-    cases(__file__, "the_best_format_that_is_there_is_chosen"),
+    ("there", "chosen"), cases(__file__, "the_best_format_that_is_there_is_chosen")
 )
 def test_the_best_format_that_is_there_is_chosen(there: list[str], chosen: list[str]) -> None:
     assert paths(weight_files(listing(*there))) == chosen

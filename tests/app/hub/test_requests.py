@@ -63,8 +63,7 @@ def test_the_token_does_not_follow_a_redirect_to_another_host(fake: FakeHub) -> 
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "token", "said"),
-    cases(__file__, "each_refusal_says_what_to_do"),
+    ("status", "code", "token", "said"), cases(__file__, "each_refusal_says_what_to_do")
 )
 def test_each_refusal_says_what_to_do(
     fake: FakeHub, status: int, code: str, token: str | None, said: str

@@ -118,11 +118,7 @@ async def test_the_positional_encoding_is_the_models(served: Client) -> None:
     np.testing.assert_allclose(table, expected, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("body", "pointer", "detail"),
-    cases(__file__, "bad_fields"),
-    ids=str,
-)
+@pytest.mark.parametrize(("body", "pointer", "detail"), cases(__file__, "bad_fields"), ids=str)
 async def test_bad_fields(served: Client, body: dict[str, Any], pointer: str, detail: str) -> None:
     response = await served.post("/explain", json={"text": TEXT, "target": "fr"} | body)
     [fault] = problem(response, 422, "invalid-request")["errors"]

@@ -37,8 +37,7 @@ async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve
 
 
 @pytest.mark.parametrize(
-    "text",
-    cases(__file__, "where_nothing_is_to_translate_the_text_comes_back"),
+    "text", cases(__file__, "where_nothing_is_to_translate_the_text_comes_back")
 )
 async def test_where_nothing_is_to_translate_the_text_comes_back(served: Client, text: str) -> None:
     answer = await answered(served, text=[text, "cat"], target="fr", attention=True)

@@ -188,9 +188,7 @@ async def test_a_scheduler_that_stops_takes_nothing_that_is_new() -> None:
 
 
 @pytest.mark.parametrize("is_cached", [False, True])
-async def test_a_thousand_equal_sentences_yield_to_others(
-    is_cached: bool,
-) -> None:
+async def test_a_thousand_equal_sentences_yield_to_others(is_cached: bool) -> None:
     """Neither queueing its segments nor settling them, cached or not, is one step of the loop."""
     n_ticks = 0
     settled_in: list[int] = []

@@ -6,8 +6,7 @@ from tests.cases import cases
 
 
 @pytest.mark.parametrize(
-    ("text", "word", "corrected"),
-    cases(__file__, "words_are_elided_before_vowels"),
+    ("text", "word", "corrected"), cases(__file__, "words_are_elided_before_vowels")
 )
 def test_words_are_elided_before_vowels(text: str, word: str, corrected: str) -> None:
     found = list(elisions(text, [(text.index(word), word)]))

@@ -63,8 +63,7 @@ def test_a_translation_far_shorter_than_its_source_leaves_something_out() -> Non
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "too_few"),
-    cases(__file__, "words_are_missing_where_there_are_far_fewer"),
+    ("source", "target", "too_few"), cases(__file__, "words_are_missing_where_there_are_far_fewer")
 )
 def test_words_are_missing_where_there_are_far_fewer(
     source: str, target: str, too_few: bool
@@ -73,8 +72,7 @@ def test_words_are_missing_where_there_are_far_fewer(
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "copied"),
-    cases(__file__, "a_copy_has_the_words_of_its_source"),
+    ("source", "target", "copied"), cases(__file__, "a_copy_has_the_words_of_its_source")
 )
 def test_a_copy_has_the_words_of_its_source(source: str, target: str, copied: bool) -> None:
     assert is_copied(source, target) == copied

@@ -25,10 +25,7 @@ def test_a_placeholder_is_found_whole(placeholder: str, before: str, behind: str
     assert found(before + placeholder + behind) == [placeholder]
 
 
-@pytest.mark.parametrize(
-    "text",
-    cases(__file__, "prose_holds_none"),
-)
+@pytest.mark.parametrize("text", cases(__file__, "prose_holds_none"))
 def test_prose_holds_none(text: str) -> None:
     assert found(text) == []
 
@@ -45,10 +42,7 @@ def test_spans_are_in_order_and_apart(parts: list[str]) -> None:
     assert edges == sorted(set(edges))
 
 
-@pytest.mark.parametrize(
-    "unit",
-    cases(__file__, "time_is_linear_in_the_length"),
-)
+@pytest.mark.parametrize("unit", cases(__file__, "time_is_linear_in_the_length"))
 def test_time_is_linear_in_the_length(unit: str) -> None:
     began = time.process_time()
     find_placeholders(unit * (100_000 // len(unit)))

@@ -93,8 +93,7 @@ def test_the_layout_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "sentences"),
-    cases(__file__, "sentences_end_where_they_end"),
+    ("language", "text", "sentences"), cases(__file__, "sentences_end_where_they_end")
 )
 def test_sentences_end_where_they_end(language: str, text: str, sentences: int) -> None:
     assert len(cut(text, language)) == sentences
@@ -149,10 +148,7 @@ def test_an_endless_word_is_cut_anywhere_except_within_protected_spans() -> None
     assert max(piece.end - piece.start for piece in pieces if piece != (40, 60)) <= 9
 
 
-@pytest.mark.parametrize(
-    "unit",
-    cases(__file__, "time_is_linear_in_the_length"),
-)
+@pytest.mark.parametrize("unit", cases(__file__, "time_is_linear_in_the_length"))
 def test_time_is_linear_in_the_length(unit: str) -> None:
     text = unit * (200_000 // len(unit))
     began = time.process_time()

@@ -28,10 +28,7 @@ def test_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch, name: str) -> 
     assert pick_device(name) == name
 
 
-@pytest.mark.parametrize(
-    ("name", "gpus", "reason"),
-    cases(__file__, "bad_devices"),
-)
+@pytest.mark.parametrize(("name", "gpus", "reason"), cases(__file__, "bad_devices"))
 def test_bad_devices(monkeypatch: pytest.MonkeyPatch, name: str, gpus: int, reason: str) -> None:
     with_gpus(monkeypatch, gpus)
     with pytest.raises(ConfigError) as caught:

@@ -21,15 +21,7 @@ from model.interop.marian_import import import_m2m100, import_marian
 from tests.m2m100_folder import MakeMultilingual
 from tests.marian_folder import Spoil, changing, load_theirs, write_json
 from tests.model.engine.jobs import hypotheses
-from tests.model.interop.comparing import (
-    check_logits,
-    check_scores,
-    check_tokens,
-    found_by_us,
-    generated,
-    padded,
-    search_options,
-)
+from tests.model.interop import comparing
 
 Pair = tuple[Any, Checkpoint, Path]
 FAMILY: dict[str, dict[str, Any]] = {
@@ -75,27 +67,27 @@ def language(checkpoint: Checkpoint, code: str) -> int:
 
 def test_logits_equal_theirs(pair: Pair) -> None:
     theirs, ours, _ = pair
-    check_logits(theirs, ours, sentences(ours)[:40], first_word=4)
+    comparing.check_logits(theirs, ours, sentences(ours)[:40], first_word=4)
 
 
 def their_answers(theirs: Any, ours: Checkpoint, code: str, **options: Any) -> Any:
     first_id = language(ours, code)
-    source = padded(ours, sentences(ours))
-    return generated(theirs, ours, source, forced_bos_token_id=first_id, **options)
+    source = comparing.padded(ours, sentences(ours))
+    return comparing.generated(theirs, ours, source, forced_bos_token_id=first_id, **options)
 
 
 def our_answers(ours: Checkpoint, code: str, **options: Any) -> list[Hypothesis]:
     first_id = language(ours, code)
-    source = padded(ours, sentences(ours))
-    return found_by_us(ours, source, first_id=first_id, **options)
+    source = comparing.padded(ours, sentences(ours))
+    return comparing.found_by_us(ours, source, first_id=first_id, **options)
 
 
 @pytest.mark.parametrize("code", ["de", "ru"])
 def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair, code: str) -> None:
     theirs, ours, _ = pair
     found, wanted = our_answers(ours, code), their_answers(theirs, ours, code)
-    check_tokens(found, wanted, ours)
-    check_scores(found, wanted)
+    comparing.check_tokens(found, wanted, ours)
+    comparing.check_scores(found, wanted)
     assert len({one.ids for one in found}) > 3
     assert {one.ids[0] for one in found} == {language(ours, code)}
 
@@ -103,17 +95,17 @@ def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair, code: str) -> 
 def test_greedy_search_gives_the_same_tokens(pair: Pair) -> None:
     theirs, ours, _ = pair
     wanted = their_answers(theirs, ours, "cs", num_beams=1, early_stopping=False)
-    check_tokens(our_answers(ours, "cs", beam_size=1), wanted, ours)
+    comparing.check_tokens(our_answers(ours, "cs", beam_size=1), wanted, ours)
 
 
 def test_the_cpu_engine_gives_the_same_tokens(pair: Pair) -> None:
     theirs, ours, _ = pair
     code = "zh" if "zh" in codes(ours) else "zh-Hans"
-    options = search_options(ours, first_id=language(ours, code))
+    options = comparing.search_options(ours, first_id=language(ours, code))
     jobs = [Job(n, tuple(row), options) for n, row in enumerate(sentences(ours))]
     outcomes = dict(run_jobs(build_engines(ours, "fp32"), jobs))
     found = [hypotheses(outcomes[job.id])[0] for job in jobs]
-    check_tokens(found, their_answers(theirs, ours, code), ours)
+    comparing.check_tokens(found, their_answers(theirs, ours, code), ours)
 
 
 def codes(ours: Checkpoint) -> list[str]:

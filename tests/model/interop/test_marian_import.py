@@ -15,14 +15,7 @@ from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.transformer.positions import sinusoidal_positions
 from tests.marian_folder import MakeFolder, Spoil, change_json, changing, load_theirs, write_json
-from tests.model.interop.comparing import (
-    check_logits,
-    check_scores,
-    check_tokens,
-    found_by_us,
-    generated,
-    padded,
-)
+from tests.model.interop import comparing
 
 Pair = tuple[Any, Checkpoint]
 FAMILY: dict[str, dict[str, Any]] = {
@@ -70,16 +63,16 @@ def sentences(checkpoint: Checkpoint, seed: int = 3) -> list[list[int]]:
 
 def test_logits_equal_theirs(pair: Pair) -> None:
     theirs, ours = pair
-    check_logits(theirs, ours, sentences(ours)[:40], first_word=0)
+    comparing.check_logits(theirs, ours, sentences(ours)[:40], first_word=0)
 
 
 def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     theirs, ours = pair
-    source = padded(ours, sentences(ours))
-    found, wanted = found_by_us(ours, source), generated(theirs, ours, source)
+    source = comparing.padded(ours, sentences(ours))
+    found, wanted = comparing.found_by_us(ours, source), comparing.generated(theirs, ours, source)
     assert ours.config.beam_size == 4
-    check_tokens(found, wanted, ours)
-    check_scores(found, wanted)
+    comparing.check_tokens(found, wanted, ours)
+    comparing.check_scores(found, wanted)
     assert len({one.ids for one in found}) > 10
 
 
@@ -88,11 +81,11 @@ def test_greedy_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     shape = ours.config.transformer
     rule = ours.config.search_rule
     assert isinstance(rule, HuggingFaceRule)
-    source = padded(ours, sentences(ours, seed=4))
+    source = comparing.padded(ours, sentences(ours, seed=4))
     greedy = {"num_beams": 1, "early_stopping": False, "length_penalty": 1.0}
-    wanted = generated(theirs, ours, source, **greedy, output_logits=True)
-    found = found_by_us(ours, source, beam_size=1)
-    check_tokens(found, wanted, ours)
+    wanted = comparing.generated(theirs, ours, source, **greedy, output_logits=True)
+    found = comparing.found_by_us(ours, source, beam_size=1)
+    comparing.check_tokens(found, wanted, ours)
     # Greedy search of theirs has no score; what it chose has its log-probabilities.
     logits = torch.stack(wanted.logits, dim=1)
     if rule.renormalise:
@@ -109,11 +102,11 @@ def test_all_n_best_hypotheses_are_theirs(make_folder: MakeFolder, tmp_path: Pat
     folder = make_folder(separate=True)
     import_marian(folder, tmp_path / "ours")
     theirs, ours = load_theirs(folder), load_checkpoint(tmp_path / "ours")
-    source = padded(ours, sentences(ours))
-    wanted = generated(theirs, ours, source, num_return_sequences=4)
-    found = found_by_us(ours, source, n_best=4)
-    check_tokens(found, wanted, ours)
-    check_scores(found, wanted)
+    source = comparing.padded(ours, sentences(ours))
+    wanted = comparing.generated(theirs, ours, source, num_return_sequences=4)
+    found = comparing.found_by_us(ours, source, n_best=4)
+    comparing.check_tokens(found, wanted, ours)
+    comparing.check_scores(found, wanted)
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")

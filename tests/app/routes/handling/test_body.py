@@ -87,10 +87,7 @@ async def test_too_long_a_body_that_is_announced_is_not_read(announced: str) -> 
     assert n_read() == 0
 
 
-@pytest.mark.parametrize(
-    ("coding", "status"),
-    cases(__file__, "a_compressed_body_is_refused"),
-)
+@pytest.mark.parametrize(("coding", "status"), cases(__file__, "a_compressed_body_is_refused"))
 async def test_a_compressed_body_is_refused(coding: str, status: int | None) -> None:
     asked, n_read = request(b"abcd", content_encoding=coding)
     if status is None:

@@ -4,10 +4,7 @@ from app.text.facts.number_words import says_number, spelt_out
 from tests.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "values"),
-    cases(__file__, "numbers_in_words"),
-)
+@pytest.mark.parametrize(("text", "language", "values"), cases(__file__, "numbers_in_words"))
 def test_numbers_in_words(text: str, language: str, values: list[int]) -> None:
     for _ in range(2):  # words are remembered
         assert [one.value for one in spelt_out(text, language)] == values

@@ -5,8 +5,7 @@ from tests.cases import cases
 
 
 @pytest.mark.parametrize(
-    ("source", "translation"),
-    cases(__file__, "the_same_by_sign_code_or_word"),
+    ("source", "translation"), cases(__file__, "the_same_by_sign_code_or_word")
 )
 def test_the_same_by_sign_code_or_word(source: str, translation: str) -> None:
     assert same_numbers(source, translation)

@@ -37,8 +37,7 @@ def test_numbers_are_written_as_the_target_language_does(english: str, french: s
 
 
 @pytest.mark.parametrize(
-    ("text", "source", "target", "written"),
-    cases(__file__, "each_language_has_its_convention"),
+    ("text", "source", "target", "written"), cases(__file__, "each_language_has_its_convention")
 )
 def test_each_language_has_its_convention(
     text: str, source: str, target: str, written: str

@@ -17,10 +17,7 @@ def pieces(raw: str) -> list[tuple[str, str]]:
     return [(piece.kind, piece.raw) for piece in escaped_elements(raw, BLOCKS) if piece.raw]
 
 
-@pytest.mark.parametrize(
-    ("raw", "tags"),
-    cases(__file__, "tags_around_words_are_elements"),
-)
+@pytest.mark.parametrize(("raw", "tags"), cases(__file__, "tags_around_words_are_elements"))
 def test_tags_around_words_are_elements(raw: str, tags: list[str]) -> None:
     assert [raw for kind, raw in pieces(raw) if kind != "text"] == tags
 

@@ -38,10 +38,7 @@ def test_each_reference_stands_where_it_belongs(
     assert written(document, translation) == expected
 
 
-@pytest.mark.parametrize(
-    ("document", "translation", "expected"),
-    cases(__file__, "left_out"),
-)
+@pytest.mark.parametrize(("document", "translation", "expected"), cases(__file__, "left_out"))
 def test_what_the_translation_has_no_use_for_is_left_out(
     document: str, translation: str, expected: str
 ) -> None:

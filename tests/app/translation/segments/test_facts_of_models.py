@@ -1,7 +1,5 @@
 """What may not change arrives from imported models of every architecture, whatever they answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

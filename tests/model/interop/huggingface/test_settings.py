@@ -51,10 +51,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value(tmp_path: Pa
         assert fault in told
 
 
-@pytest.mark.parametrize(
-    ("generation", "fault"),
-    cases(__file__, "unsupported_searches"),
-)
+@pytest.mark.parametrize(("generation", "fault"), cases(__file__, "unsupported_searches"))
 def test_unsupported_searches(tmp_path: Path, generation: dict[str, Any], fault: str) -> None:
     assert fault in refusal(folder_of(tmp_path, CONFIG, generation))
 

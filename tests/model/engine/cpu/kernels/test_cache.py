@@ -269,19 +269,32 @@ def test_where_nothing_at_all_can_be_written_nothing_is_kept(
     assert cache.kernel_folder() is None
 
 
-def test_a_kernel_works_where_nothing_is_kept(tmp_path: Path) -> None:
-    """In a process of its own, since the folder is chosen once."""
+KERNEL_OF_THE_ENGINE = """
+from model.engine.cpu.kernels import jit
+from model.engine.cpu.kernels import cache
+assert cache.CACHE_FOLDER is None
+@jit.kernel
+def double(x): return 2 * x
+assert double(21) == 42
+"""
+
+KERNEL_OF_TRAINING = """
+import numpy as np
+from model.training.int8 import kernels
+codes, scales = np.zeros((1, 2), np.int8), np.zeros(1, np.float32)
+kernels.quantise_rows(np.array([[-2, 1]], np.float32), codes, scales)
+assert codes.tolist() == [[-127, 64]], codes
+"""
+
+
+@pytest.mark.parametrize("use", [KERNEL_OF_THE_ENGINE, KERNEL_OF_TRAINING])
+def test_kernels_work_where_nothing_is_kept(tmp_path: Path, use: str) -> None:
+    """In a process of its own, since the folder is chosen once, as for the user of a container."""
     file = tmp_path / "kernel.py"
     file.write_text(
         "import tempfile\n"
         "def no(*_, **__): raise PermissionError\n"
-        "tempfile.mkdtemp = tempfile.TemporaryFile = no\n"
-        "from model.engine.cpu.kernels import jit\n"
-        "from model.engine.cpu.kernels import cache\n"
-        "assert cache.CACHE_FOLDER is None\n"
-        "@jit.kernel\n"
-        "def double(x): return 2 * x\n"
-        "assert double(21) == 42\n"
+        "tempfile.mkdtemp = tempfile.TemporaryFile = no\n" + use
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, str(file)], env=environment, check=True)
