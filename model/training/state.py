@@ -22,6 +22,8 @@ COUNTERS_FILE = "counters.json"
 
 _PREFIX = "state-"
 _PARTIAL = ".partial"
+_GENERATORS = "rng."
+"""Prefix of random generators in states of attend 0.2; each batch now seeds them."""
 
 
 @dataclass
@@ -92,6 +94,7 @@ def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counte
     counters = load_counters(folder)
     weights = load_tensors(folder / WEIGHTS_FILE)
     tensors = load_tensors(folder / OPTIMIZER_FILE)
+    tensors = {name: t for name, t in tensors.items() if not name.startswith(_GENERATORS)}
     if odd := weights.keys() ^ parameters(model).keys():
         raise TrainingError(
             f"{folder / WEIGHTS_FILE}: '{min(odd)}' is only in the file or only in the model"
