@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from app.concurrency.threads import LOADING_NICENESS, step_back
+from app.concurrency.threads import NICENESS, step_back
 from app.errors import SettingsError
 from app.languages.served import Direction, described, is_among
 from app.memory import give_back, memory_limit
@@ -138,7 +138,7 @@ class _Builder:
         settings, shape = self._settings, found.config.transformer
 
         def load() -> ServedModel:
-            step_back(LOADING_NICENESS)
+            step_back(NICENESS)
             checkpoint = load_checkpoint(found.folder)
             named = checkpoint.config.model_copy(update={"name": found.config.name})
             checkpoint = replace(checkpoint, config=named)

@@ -19,10 +19,8 @@ T = TypeVar("T")
 
 NICENESS = 5
 """Added niceness of engine threads. The event loop's tasks are short, and engines wait for them:
-with as many engines as cores, throughput rises by 11 %."""
-
-LOADING_NICENESS = 10
-"""Added niceness of threads that load models, which should not delay the engines."""
+with as many engines as cores, throughput rises by 11 %. Threads that load models have the same:
+requests wait for them, and with less priority a load took 17 s beside other busy programs."""
 
 
 Threads: TypeAlias = set[Future[None]]
