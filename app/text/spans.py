@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from io import StringIO
 from itertools import chain
 from typing import NamedTuple, overload
+
+_BLANK = re.compile(r"[ \t]?")
 
 
 class Span(NamedTuple):
@@ -79,6 +83,19 @@ def apart(spans: Iterable[Span], others: Iterable[Span]) -> Spans:
         while other and other.end <= span.start:
             other = next(there, None)
         if other is None or span.end <= other.start:
+            found.append(span)
+    return found
+
+
+def united(text: str, *spans: Iterable[Span], joint: re.Pattern[str] = _BLANK) -> Spans:
+    """Return ordered spans as one sequence; those that meet, or have a joint between, as one."""
+    found = Spans()
+    for span in merge(*spans):
+        if found and (
+            span.start < found[-1].end or joint.fullmatch(text, found[-1].end, span.start)
+        ):
+            found.extend_last(max(found[-1].end, span.end))
+        else:
             found.append(span)
     return found
 

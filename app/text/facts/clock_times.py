@@ -40,7 +40,7 @@ _LENGTH = re.compile(
     r"h(?:ours?|eures?|rs?)?(?![^\W\d_])",
     re.IGNORECASE,
 )
-"""An hour that can only be a length of time, because of the word in front of it."""
+"""An hour that is a length of time, because of the word in front of it."""
 
 _LATE = re.compile(
     r"\b(?:afternoon|evening|night|tonight|midnight|après-midi|soir|soirée|nuit|minuit)s?\b",
@@ -69,7 +69,7 @@ def mixes_clocks(text: str) -> bool:
 
 
 def is_length_of_time(text: str) -> bool:
-    """Whether a text has hours that can be no time of day: `pendant 4 h`."""
+    """Whether a text has hours that cannot be a time of day: `pendant 4 h`."""
     return _LENGTH.search(text) is not None
 
 
@@ -168,7 +168,7 @@ _QUARTERS = re.compile(r"\b(?:quarters?|quarts?)\b", re.IGNORECASE)
 class WordedTime(NamedTuple):
     """A time of day, its hour as it is said, perhaps of 12, and its span.
 
-    is_certain  whether it can be no length of time, as `deux heures et demie` may be
+    is_certain  whether it cannot be a length of time, as `deux heures et demie` can
     """
 
     hour: int

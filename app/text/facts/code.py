@@ -71,7 +71,7 @@ _DATE = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}|\d\d\.\d\d\.\d\d")
 _GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+")
 _SHORT_OPTION = re.compile(r"-[A-Za-z]{1,3}\d?|-[a-z]+")
 MAX_TOKEN = 400
-"""A longer token is not examined; it is no word either."""
+"""A longer token is not examined."""
 
 
 def find_code(text: str) -> Iterator[Span]:
@@ -130,7 +130,7 @@ def _is_camel(token: str) -> bool:
 
 
 def _is_path(token: str) -> bool:
-    """Whether a token with slashes is no alternative (`and/or/`) and no date or unit."""
+    """Whether a token with slashes is a path, and not an alternative (`and/or`), date or unit."""
     if token[0] in "/~.$" or ":" in token or "(" in token:
         return True
     return re.search(r"[A-Za-z_]", token) is not None and not re.fullmatch(

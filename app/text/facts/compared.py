@@ -1,4 +1,4 @@
-"""Whether a translation has the facts of its source: what is wrong, as flags.
+"""Compares the facts of a source and its translation, and yields what differs as flags.
 
 `numbers` covers amounts, times and units (`app.text.facts.numbers`), `facts` the others: ordinals,
 Roman numerals, dates, eras, and names with a number such as A4 or COVID-19.
@@ -59,7 +59,7 @@ def may_have_facts(text: str, language: str) -> bool:
 
 
 def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iterator[FactFault]:
-    """Yield what of a source's facts a translation does not have.
+    """Yield the kinds of facts in which a translation differs from its source.
 
     languages  codes of both texts
     """
@@ -114,7 +114,7 @@ def _has_numerals(source: str, translation: str, language: str) -> bool:
 
 
 def _has_form(source: str, translation: str, language: str) -> bool:
-    """Whether the ordinals in digits are formed as the language forms them: no `22th`."""
+    """Whether the ordinals in digits are well-formed in the language, unlike `22th`."""
     code = primary_language(language)
     if code == "en":
         for number, ending in _ENGLISH_ORDINAL.findall(translation):

@@ -1,8 +1,8 @@
-"""Finds telephone numbers and identifiers: numbers that are copied, whatever language they are in.
+"""Finds telephone numbers and identifiers, which are copied in every language.
 
 Telephone numbers are validated by `phonenumbers`, numbers in groups of three by their check digit.
-What has the form of a number of neither is an identifier if no amount is written so: letters and
-digits mixed, digits in groups other than of three, a zero in front, or very many digits.
+Other digits are an identifier if amounts are not written like them: mixed with letters, in groups
+of a size other than three, with a leading zero, or very many.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _of_digits(text: str, language: str) -> Iterator[Span]:
 
 
 def _is_identifier(written: str, digits: str) -> bool:
-    """Whether no amount is written so in any language."""
+    """Whether amounts are written differently in all languages."""
     if written == digits:
         return digits[0] == "0" or (len(digits) >= MIN_UNGROUPED and not digits.endswith("000"))
     if written[0] in "+(":

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from heapq import merge
+from collections.abc import Iterator
 
 from app.text.facts.code import find_code
 from app.text.facts.identifiers import find_identifiers
 from app.text.facts.numbers import has_digit
-from app.text.spans import Span, Spans
+from app.text.spans import Span, Spans, united
 
 _COMPANY = (
     r"Inc|Ltd|LLC|LLP|PLC|Corp|GmbH|AG|KG|KGaA|SARL|SAS|SASU|EURL|S\.A\.R\.L|S\.A\.S|S\.A|SpA"
@@ -27,7 +26,6 @@ _NAMES = re.compile(
 )
 _MARK = re.compile(rf"[™®℠#@]|[ ](?:{_COMPANY})\b")
 _FUNCTION_WORDS = re.compile(r"(?:The|An?|Le|La|Les|Un|Une|In|At|On|By|For|Chez|Der|Die|Das|El)[ ]")
-_JOINT = re.compile(r"[ \t]?")
 _SIGN = re.compile(r"[\d`\\/_$#=~^(<%:{\[@™®℠]")
 _HYPHEN = re.compile(r"(?<!\S)-")
 _LATER_CAPITAL = re.compile(r"(?<=.)[A-Z]", re.DOTALL)
@@ -35,7 +33,7 @@ _CAMEL = re.compile("[a-z][A-Z]")
 
 
 def find_kept(text: str, language: str) -> Spans:
-    """Return the spans of what is copied from a text in a language, in order and disjoint."""
+    """Return the spans of a text that are copied, in order and disjoint."""
     if not _may_have_kept(text):
         return Spans()
     finders = [find_code(text), _find_names(text)]
@@ -45,25 +43,12 @@ def find_kept(text: str, language: str) -> Spans:
 
 
 def _may_have_kept(text: str) -> bool:
-    """Whether a text has a character of what is copied, which plain sentences do not have."""
+    """Whether a text has signs of code, identifiers or names, which plain sentences lack."""
     if _SIGN.search(text) or text.find(".", 0, -1) >= 0 or _HYPHEN.search(text):
         return True
     return _LATER_CAPITAL.search(text) is not None and (
         _CAMEL.search(text) is not None or _MARK.search(text) is not None
     )
-
-
-def united(text: str, *spans: Iterable[Span]) -> Spans:
-    """Return ordered spans as one sequence; those that meet, or have a blank between, as one."""
-    found = Spans()
-    for span in merge(*spans):
-        if found and (
-            span.start < found[-1].end or _JOINT.fullmatch(text, found[-1].end, span.start)
-        ):
-            found.extend_last(max(found[-1].end, span.end))
-        else:
-            found.append(span)
-    return found
 
 
 def _find_names(text: str) -> Iterator[Span]:

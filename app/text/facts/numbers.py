@@ -1,15 +1,11 @@
-"""Whether a translation says the numbers of its source, as any language may write them.
+"""Compares the numbers in digits of a source and its translation by value.
 
-Separators of thousands and decimals, the order of dates, clocks of 12 and of 24 hours, digits of
-other scripts, symbols and units before or behind, and English and French words for numbers make no
-difference. A time has to be in the same half of the day, if the text says in which, and a negative
-number negative. Where a number can be read in two ways ("1,234"), either will do, unless the
-language has but one. In languages whose words for numbers are not known, a small number may have
-become a word, and the halves of the day are not compared.
-
-Without digits, a number is other only if one is missing and another one is there: in English and
-French words, or in Roman numerals of two letters or more. So words that are numbers by chance ("une
-voiture neuve") make no difference, and neither does a number that is left out.
+Differences of notation are ignored: separators, the order of dates, clocks of 12 and 24 hours,
+digits of other scripts, the position of symbols and units, and English and French number words. A
+time must be in the same half of the day if the text names it, and a negative number stays negative.
+If a number can be read in two ways ("1,234"), both are accepted, unless its language has only one.
+If the number words of a language are unknown, a small number may have become a word, and the halves
+of the day are not compared.
 """
 
 from __future__ import annotations
@@ -63,7 +59,7 @@ _Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 
 
 class _Said(NamedTuple):
-    """A number by all that it may mean; what is not in digits may be left out.
+    """A number by all its possible meanings; one that is not in digits may be left out.
 
     unit     what it counts, if that is said beside it
     written  how that is written
@@ -76,9 +72,7 @@ class _Said(NamedTuple):
 
 
 def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en", "fr")) -> bool:
-    """Whether each number in digits of one is somewhere in the other, as often.
-
-    Those without digits are compared more cautiously, as the module says.
+    """Whether each number in digits of one text is in the other, equally often.
 
     languages  codes of both texts: words for numbers are known in English and French
     """

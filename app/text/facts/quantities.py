@@ -23,7 +23,7 @@ _ABBREVIATED_SCALES: dict[str, dict[str, int]] = {
     "fr": {"k": 3, "m": 6, "md": 9, "mds": 9, "mrd": 9, "bn": 0},
     "": {"k": 3, "m": 6, "mio": 6, "mln": 6, "mn": 6, "mrd": 9, "mld": 9, "bn": 9, "mds": 9},
 }
-"""By language, and those of the others; CLDR's own come in addition. What has 0 is no scale."""
+"""By language, and for the others, in addition to CLDR's; 0 marks a word that is not a scale."""
 
 _MANY = ("en", "fr", "de", "es", "it", "pt", "nl", "ru")
 """Languages whose words for large numbers may stand in one that CLDR does not have."""
@@ -41,19 +41,9 @@ _STERLING = re.compile(rf"[{SPACES}]sterling\b", re.IGNORECASE)
 UNCHECKED = ("duration-day", "duration-week", "duration-month", "duration-year", "duration-hour")
 """Units that a translation may name by other words (`daily`, `overnight`) or imply."""
 _AMBIGUOUS_WORDS = {
-    "livre",
-    "livres",
-    "mille",
-    "milles",
-    "mil",
-    "second",
-    "seconds",
-    "degree",
-    "chevaux",
-    "cheval",
-    "mega",
-    "giga",
-}
+    "livre", "livres", "mille", "milles", "mil", "second", "seconds", "degree", "chevaux", "cheval",
+    "mega", "giga",
+}  # fmt: skip
 _LANGUAGES_OF_PER_CENT = {"de", "en", "es", "fr", "it", "nl", "pt"}
 _DEGREES = ["degrees", "degree", "degrés", "degré", "grad", "grados", "gradi", "graus", "度", "도"]
 _INFLECTED = 6
@@ -94,7 +84,7 @@ def scale_at(text: str, at: int, language: str, *, is_money: bool) -> Scale | No
         return None
     if word == "mn" and not is_money:
         return None
-    if words[word][0] > 3 and word in unit_words(language):  # Czech miles are no millions
+    if words[word][0] > 3 and word in unit_words(language):  # `mil` is a mile in Czech
         return None
     return Scale(words[word], match.end())
 

@@ -129,7 +129,7 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
 
 
 def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) -> bool:
-    """Whether two weeks, which a word says, are not in the translation."""
+    """Whether a fortnight is missing."""
     if not _FORTNIGHT.search(source) or primary_language(languages[0]) != "en":
         return False
     return not (
@@ -138,14 +138,14 @@ def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) ->
 
 
 def _adds_last(source: str, translation: str) -> bool:
-    """Whether a length of time became the last or next one: `six weeks` is no `last six weeks`."""
+    """Whether a length of time became the last or next one: `the last six weeks`."""
     return bool(_LAST_OF_TIME.search(translation)) and not _LAST.search(source)
 
 
 def _lacks_unit(
     source: str, translation: str, read: Sequence[Spelt], languages: Sequence[str]
 ) -> bool:
-    """Whether what numbers or parts in words count is not named in the translation."""
+    """Whether the unit of a number or part in words is missing."""
     ends = [one.end for one in read if one.value >= MIN_IN_WORDS]
     ends += [part.end() for part in PART.finditer(source)]
     for end in ends:
@@ -162,7 +162,7 @@ def _lacks_unit(
 def _lacks_per_cent(
     source: str, translation: str, read: Sequence[Spelt], languages: Sequence[str]
 ) -> bool:
-    """Whether a percentage in words is no percentage in the translation."""
+    """Whether a percentage in words is missing."""
     if not any(_PER_CENT.match(source, one.end + 1) for one in read):
         return False
     return names_unit(translation, (PERCENT,), languages[-1]) is False

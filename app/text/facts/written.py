@@ -1,10 +1,10 @@
 """Finds the facts of a text that are written anew, and writes each as another language does.
 
-For facts that a model does not get right: they are replaced by stand-ins and restored in the form
-of the target language, as the CLDR has it: numbers, amounts with their scale, unit or currency,
-times of day, lengths of time, ordinals, years of an era. What is not understood for certain is left
-as it is written: dates, versions, fractions, codes, digits of other scripts, numbers that the
-source language does not write so, and everything for a language without a convention.
+Facts that a model gets wrong are replaced by stand-ins and restored in the form of the target
+language by the CLDR: numbers, amounts with their scale, unit or currency, times of day, lengths of
+time, ordinals, years of an era. Ambiguous ones stay as they are written: dates, versions,
+fractions, codes, digits of other scripts, numbers that the source language does not write like
+this, and all numbers of a language without a convention.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def number_forms(
 
 
 def _without_overlaps(forms: Sequence[NumberForm]) -> list[NumberForm]:
-    """Return the forms in order, of those that overlap the longest."""
+    """Return the forms in order; if some overlap, the longest of them."""
     kept: list[NumberForm] = []
     for one in sorted(forms, key=lambda form: (form.start, -form.end)):
         if not kept or one.start >= kept[-1].end:

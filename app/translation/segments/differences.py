@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from app.text.facts.cldr import month_names
 from app.text.facts.compared import FactFault, fact_faults, may_have_facts
-from app.text.facts.kept import find_kept, united
+from app.text.facts.kept import find_kept
 from app.text.facts.number_words import spelt_out
 from app.text.facts.quantities import scale_at, unit_at
 from app.text.placeholders import find_placeholders
-from app.text.spans import Span
+from app.text.spans import Span, united
 
 MAX_PLACES = 8
 MAX_CHARACTERS = 1000

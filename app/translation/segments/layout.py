@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.text.facts.kept import find_kept, united
+from app.text.facts.kept import find_kept
 from app.text.placeholders import find_placeholders
 from app.text.segmentation import each_segment
-from app.text.spans import Span, Spans, apart, clipped
+from app.text.spans import Span, Spans, apart, clipped, united
 from app.translation.segments.reading import Reading
 from app.translation.segments.untranslatable import Untranslatable, find_untranslatable
 

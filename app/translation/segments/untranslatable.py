@@ -10,11 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import merge
 
 from app.concurrency.threads import check_abandoned
 from app.text.scripts import UNSPACED
-from app.text.spans import Span, Spans, apart
+from app.text.spans import Span, Spans, apart, united
 from model.text.unknown_characters import UnknownCharacters
 
 _PICTURE = (
@@ -44,7 +43,6 @@ _AMOUNT = re.compile(r".{0,2}[¥₹₽₩₺₴₫₪₱฿][ \u00a0]?\d|.?\d[ \
 """A currency sign beside a number."""
 
 _MODIFIERS = "\ufe0e\ufe0f🏻🏼🏽🏾🏿"
-_JOINT = re.compile(r"[ \t]?")
 _FOREIGN_JOINT = re.compile(r"[ \t,;:'’/-]{0,3}")
 
 
@@ -70,10 +68,10 @@ def find_untranslatable(
     if not symbols and unknown.knows(text):
         return Untranslatable(placeholders, placeholders)
     lacking = Spans(unknown.spans(text))
-    foreign = _joined(text, apart(_words(text, lacking), terms), _FOREIGN_JOINT)
+    foreign = united(text, apart(_words(text, lacking), terms), joint=_FOREIGN_JOINT)
     if not symbols and not foreign:
         return Untranslatable(placeholders, placeholders)
-    spans = _joined(text, merge(placeholders, symbols, foreign), _JOINT)
+    spans = united(text, placeholders, symbols, foreign)
     masked = Spans(span for span in spans if not _is_stripped(span.of(text)))
     return Untranslatable(spans, masked, foreign)
 
@@ -123,16 +121,3 @@ def _is_stripped(covered: str) -> bool:
         one.isspace() or one in _MODIFIERS or unicodedata.category(one) in ("So", "Cf")
         for one in covered
     )
-
-
-def _joined(text: str, spans: Iterable[Span], joint: re.Pattern[str]) -> Spans:
-    """Return ordered spans, merged if they meet or only a joint separates them."""
-    found = Spans()
-    for span in spans:
-        if found and (
-            span.start < found[-1].end or joint.fullmatch(text, found[-1].end, span.start)
-        ):
-            found.extend_last(max(found[-1].end, span.end))
-        else:
-            found.append(span)
-    return found

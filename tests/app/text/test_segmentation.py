@@ -8,10 +8,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.text import abbreviations, segmentation
-from app.text.facts.kept import find_kept, united
+from app.text.facts.kept import find_kept
 from app.text.placeholders import find_placeholders
 from app.text.segmentation import MAX_CHARACTERS, WINDOW, Split, each_segment, joint, split_to_fit
-from app.text.spans import Span, replace
+from app.text.spans import Span, replace, united
 from tests.cases import cases
 
 PIECES = st.sampled_from(cases(__file__, "pieces"))
