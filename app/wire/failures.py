@@ -89,10 +89,8 @@ def failure_response(error: Exception, scope: Scope) -> Response:
     kind = kind_of(error)
     status = (kind.deepl if dialect == "deepl" else kind.libretranslate) or kind.status
     if dialect == "undecided":
-        if not isinstance(error, InvalidRequestError):
-            status = kind.status
         message = message_of(error, "libretranslate")
-        return problem_response(error, scope["state"]["request_id"], status, error=message)
+        return problem_response(error, scope["state"]["request_id"], error=message)
     body = json.dumps({_MEMBER[dialect]: message_of(error, dialect)})
     return Response(body, status, headers_of(error), "application/json")
 

@@ -152,6 +152,8 @@ def _reason(error: ValueError) -> str:
     """Describe an error and its location without quoting the body."""
     if isinstance(error, json.JSONDecodeError):
         return f"the body is not JSON: error at line {error.lineno}, column {error.colno}"
+    if isinstance(error, RepeatedKeyError):
+        return f"the body is not valid: {error}"
     if isinstance(error, UnicodeDecodeError):
         return f"the body is not UTF-8: error at byte {error.start}"
     return "the body is not JSON: a number is invalid or has too many digits"
@@ -161,7 +163,18 @@ def _refuse_constant(_: str) -> NoReturn:
     raise ValueError
 
 
-_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+class RepeatedKeyError(ValueError):
+    """An object has a key twice, of which programs read different ones (RFC 8259 §4)."""
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise RepeatedKeyError("an object has the same key twice")
+    return values
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
 """As `json.loads` would make one for each body."""
 
 

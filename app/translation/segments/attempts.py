@@ -88,7 +88,7 @@ def _after_stand_ins(segment: Segment) -> Attempt | Segment:
         family = segment.form.family + 1
         if family < len(FAMILIES):
             return Attempt(Form(family, terms="stand-ins"), segment.earlier)
-        return _with_numbers(next((one for one in others if _replaces(one, original)), free))
+        return _with_numbers(next((one for one in others if _replaces(one, free)), free))
     segment.renderings = sorted(usable, key=lambda one: -similarity(original, one.rest))
     with_stand_ins = segment.renderings[0].rest
     for constrained in others:
@@ -102,18 +102,20 @@ def _after_stand_ins(segment: Segment) -> Attempt | Segment:
     return _with_numbers(segment)
 
 
-def _replaces(constrained: Segment, free: str) -> bool:
+def _replaces(constrained: Segment, free: Segment) -> bool:
     """Whether the terms seem to replace words of the free translation.
 
-    The only check that is possible if the model loses every stand-in.
+    The only check that is possible if the model loses every stand-in. The words of a translation
+    that does not end are no measure.
     """
     terms, best = constrained.terms, constrained.renderings[0].rest
-    has_all = has_all_terms(terms, best) and not is_behind_end(terms, best)
+    original, ends = free.renderings[0].rest, not free.best.capped
     return (
-        has_all
-        and not was_added(terms, free, best)
+        has_all_terms(terms, best)
+        and not is_behind_end(terms, best)
+        and not was_added(terms, original, best)
         and not _is_garbled(constrained, best)
-        and similarity(free, best) >= MIN_SIMILARITY
+        and not (ends and similarity(original, best) < MIN_SIMILARITY)
     )
 
 

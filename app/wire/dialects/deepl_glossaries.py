@@ -74,6 +74,9 @@ class MultilingualGlossaryRequest(_GlossaryRequest):
     """The body of POST /v3/glossaries, as JSON or a form. Unknown fields are ignored."""
 
     name: Name
+    dictionaries: Annotated[
+        tuple[DictionaryRequest, ...], Field(min_length=1, max_length=MAX_DICTIONARIES)
+    ]
 
 
 class GlossaryChanges(_GlossaryRequest):

@@ -69,7 +69,7 @@ MAX_LANGUAGE_CODE = 35
 MAX_TERM = 1024
 """Maximum characters of a term."""
 
-_CODE = Field(max_length=MAX_LANGUAGE_CODE)
+_CODE = Field(min_length=1, max_length=MAX_LANGUAGE_CODE)
 _GIVEN_SOURCE = Field(description="BCP-47 code; optional if the target implies it.")
 _SOURCE = Field(
     description="BCP-47 code; auto: detected for each text; optional if the target implies it."
@@ -102,7 +102,9 @@ def _choice(*words: str) -> BeforeValidator:
         if value in words if isinstance(value, str) else _are_indices(value):
             return value
         names = " or ".join(f"'{word}'" for word in words)
-        raise PydanticCustomError("choice", f"Input should be {names} or a list of indices ≥ 0")
+        raise PydanticCustomError(
+            "choice", f"Input should be {names} or a list of different indices ≥ 0"
+        )
 
     return BeforeValidator(check)
 
@@ -156,7 +158,9 @@ AttentionChoice = Annotated[
 
 def _term(value: Any) -> str:
     """Strip whitespace; lone surrogates become U+FFFD, as in texts."""
-    if not (isinstance(value, str) and 1 <= len(term := value.strip()) <= MAX_TERM):
+    if not isinstance(value, str):
+        raise PydanticCustomError("term", "A term should be a string")
+    if not 1 <= len(term := value.strip()) <= MAX_TERM:
         raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
     if len(term.splitlines()) > 1:
         raise PydanticCustomError("term", "A term should have no line break")
@@ -171,8 +175,17 @@ def _entries(value: Any) -> dict[str, str]:
 
 
 _TERM = Field(min_length=1, max_length=MAX_TERM)
+
+
+def _terms(value: Any) -> Any:
+    if isinstance(value, str):
+        raise PydanticCustomError("terms", "Input should be a list of strings")
+    return value
+
+
 Terms = Annotated[
     tuple[Annotated[str, BeforeValidator(_term), _TERM], ...],
+    BeforeValidator(_terms),
     Field(strict=False, description="Terms to leave untranslated."),
 ]
 GlossaryEntries = Annotated[

@@ -249,11 +249,11 @@ async def test_frontend_settings(serve: Serve) -> None:
 )
 async def test_missing_texts_fail_in_both_dialects(client: Client, path: str, body: bytes) -> None:
     response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
-    assert response.status_code == httpx.codes.BAD_REQUEST
+    assert response.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     document = response.json()
     assert document["error"] == "Invalid request: missing q parameter"
     assert document["errors"][0]["pointer"] == "/text"
-    assert document["status"] == httpx.codes.BAD_REQUEST
+    assert document["status"] == httpx.codes.UNPROCESSABLE_ENTITY
 
 
 async def test_a_field_of_the_native_dialect_alone_decides(client: Client) -> None:

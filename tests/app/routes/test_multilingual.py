@@ -118,7 +118,8 @@ async def test_streams_explanations_scores_terms_and_files(serve: Serve, m2m100:
     tokens = scored["scores"][0]["segments"][0]["target_tokens"]
     assert (tokens[0]["piece"], tokens[0]["log_prob"]) == ("__de__", 0)
     assert tokens[1]["log_prob"] < 0
-    assert "chat" in term["translations"][0]["text"]
+    [said] = term["translations"]  # random weights may leave a term no place
+    assert ("chat" in said["text"]) is ("glossary_unmet" not in said["flags"])
     assert "<b>" in tagged["translations"][0]["text"]
     assert file.status_code == httpx.codes.OK
     assert b"\n\n" in file.content

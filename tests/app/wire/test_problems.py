@@ -86,6 +86,8 @@ def problem(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
         ({"stream": 1}, "/stream"),
         ({"beamsize": 4}, "/beamsize"),
         ({"a/b~c": 4}, "/a~1b~0c"),
+        ({"target": ""}, "/target"),
+        ({"source": ""}, "/source"),
     ],
 )
 async def test_a_faulty_field_is_named(serve: Serve, fields: dict[str, Any], pointer: str) -> None:
@@ -100,7 +102,32 @@ async def test_a_faulty_field_is_named(serve: Serve, fields: dict[str, Any], poi
 @pytest.mark.parametrize("body", ["{}", "[]", "3", "null", f'"{SECRET}"', '{"\\ud800": 1}'])
 async def test_json_that_is_no_request(client: Client, body: str) -> None:
     response = await client.post("/translate", content=body)
-    assert problem(response, 400, "invalid-request")["errors"]
+    assert problem(response, 422, "invalid-request")["errors"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"do_not_translate": "x"}, "a list of strings"),
+        ({"glossary": {"a": 5}}, "should be a string"),
+        ({"attention": {"heads": [0, 0]}}, "different indices"),
+    ],
+)
+async def test_it_says_what_would_be_right(
+    client: Client, fields: dict[str, Any], told: str
+) -> None:
+    response = await client.post("/translate", json={"text": "a", "target": "fr"} | fields)
+    [error] = problem(response, 422, "invalid-request")["errors"]
+    assert told in error["detail"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"text": "a", "text": "b"}', '{"text": "a", "attention": {"layers": "all", "layers": 1}}'],
+)
+async def test_a_key_that_an_object_has_twice_is_refused(client: Client, body: str) -> None:
+    response = await client.post("/translate", content=body)
+    assert "the same key twice" in problem(response, 422, "malformed-json")["detail"]
 
 
 async def test_a_thousand_faults_are_not_a_thousand_lines(client: Client) -> None:
@@ -172,7 +199,6 @@ async def test_a_text_with_too_many_characters(client: Client, text: Any) -> Non
     [
         {"target": "de"},
         {"source": "xx", "target": "fr"},
-        {"source": "", "target": "fr"},
         {"target": "f"},
         {"target": "fraa"},
         {"target": SECRET},

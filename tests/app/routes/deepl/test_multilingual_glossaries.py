@@ -91,17 +91,6 @@ async def test_a_form_as_the_client_of_node_sends_it(client: Client) -> None:
     assert changed.json()["dictionaries"][0]["entry_count"] == 2
 
 
-async def test_one_may_begin_without_dictionaries(client: Client) -> None:
-    made = await stored(client, dictionaries=[])
-    assert made["dictionaries"] == []
-    path = f"/v3/glossaries/{made['glossary_id']}"
-    body = {"text": "cat", "glossary_id": made["glossary_id"]} | PAIR
-    response = await client.post("/v2/translate", json=body)
-    assert "this glossary is for nothing" in refusal(response, 400, "message")
-    await client.put(f"{path}/dictionaries", json=TO_FRENCH)
-    assert await entries(client, path) == TO_FRENCH["entries"]
-
-
 async def test_version_2_shows_those_of_one_pair_and_version_3_all(client: Client) -> None:
     body = {"name": "B"} | TO_FRENCH
     of_2 = (await client.post("/v2/glossaries", json=body)).json()["glossary_id"]
@@ -142,6 +131,8 @@ async def test_a_translation_takes_the_dictionary_of_its_languages(served: Clien
         ({"dictionaries": [TO_ENGLISH, TO_FRENCH | {"entries": "a"}]}, "dictionaries/1/entries: "),
         ({"dictionaries": [TO_FRENCH | {"target_lang": "XX"}]}, "target_lang: not supported"),
         ({"dictionaries": [TO_FRENCH | {"target_lang": "EN-GB"}]}, "target_lang: Source and"),
+        ({"dictionaries": []}, "dictionaries: "),
+        ({"dictionaries": None}, "dictionaries: "),
         ({"dictionaries": [TO_FRENCH] * 1001}, "dictionaries: "),
     ],
 )
