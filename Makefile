@@ -26,7 +26,7 @@ COMPILED := $(VENV)/.compiled
 SOURCES := app model benchmarks deploy tests setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint bench version wheel release image clean
+.PHONY: help install serve test lint bench examples version wheel release image clean
 
 # Files of a wheel are dated by the commit, so that two builds of it are the same to the last byte.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null || echo 0)
@@ -36,6 +36,7 @@ help:
 	@echo "make test     every check: style, types, tests"
 	@echo "make lint     style and types alone"
 	@echo "make bench    speed, load, memory and exactness, in short (docs/benchmarks.md)"
+	@echo "make examples writes golden sentences and the documentation's examples anew"
 	@echo "make wheel    dist/attend_server-*.whl, with the shipped checkpoint in it"
 	@echo "make release  the wheel with its SBOM, hashes of every dependency, checksums and notes, in dist"
 	@echo "make image    a container image (VARIANT=full or slim)"
@@ -80,6 +81,13 @@ bench: install
 	$(BIN)/python -m benchmarks.serve $(NATURAL) --clients 1 --clients 32 --fraction 0.8 --seconds 5 --rounds 1 --json $(RESULTS)/serve-base.json
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
 	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
+
+# After the shipped checkpoint has changed: what it is checked with, and what the documentation shows.
+examples: install
+	rm -f checkpoints/en-fr/golden.json
+	$(BIN)/attend golden --source en < benchmarks/sentences.txt
+	$(BIN)/attend translate --source en < benchmarks/sentences.txt | $(BIN)/attend golden --source fr
+	$(BIN)/pytest tests/test_examples.py --write-examples
 
 version:
 	@echo $(VERSION)

@@ -29,6 +29,12 @@ WORDS = """
 DIRECTIONS = [("en", "fr"), ("fr", "en")]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-examples", action="store_true", help="write the checkpoint's answers into docs/"
+    )
+
+
 def _sentences() -> Iterator[str]:
     choose = random.Random(7)
     for _ in range(400):
