@@ -128,5 +128,6 @@ class Page:
 
 def open_page(driver: webdriver.Chrome, server: str) -> Page:
     page = Page(driver, server)
+    driver.get("about:blank")  # not the page of another server
     page.go("")
     return page
