@@ -118,6 +118,6 @@ class Callbacks:
                 self._calls.popleft()()
         finally:
             with self._lock:
-                self._is_scheduled = bool(self._calls)
-            if self._is_scheduled:
+                remain = self._is_scheduled = bool(self._calls)
+            if remain:  # `_is_scheduled` may be set by a thread meanwhile, which schedules it
                 self._loop.call_soon(self._run_some)

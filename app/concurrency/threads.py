@@ -18,9 +18,12 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 
 NICENESS = 5
-"""Added niceness of engine threads. The event loop's tasks are short, and engines wait for them:
-with as many engines as cores, throughput rises by 11 %. Threads that load models have the same:
-requests wait for them, and with less priority a load took 17 s beside other busy programs."""
+"""Added niceness of threads that run engines or load models.
+
+Engines wait for the event loop, whose tasks are short: lower priority than the loop's raises
+throughput by 11 % if every core has an engine. Requests wait for loads, so loads have the priority
+of engines: at a lower one, a load took 17 s on a busy machine.
+"""
 
 
 Threads: TypeAlias = set[Future[None]]
@@ -70,7 +73,7 @@ class AbandonedError(Exception):
 
 
 def check_abandoned() -> None:
-    """Raise `AbandonedError` in a thread of `in_thread` whose result is no longer awaited."""
+    """Raise `AbandonedError` in a thread of `in_thread` if nothing awaits its result."""
     abandoned = _abandoned.get()
     if abandoned is not None and abandoned.is_set():
         raise AbandonedError

@@ -69,7 +69,7 @@ class RegistryFile(_Record):
     @model_validator(mode="after")
     def _check_name(self) -> Self:
         if not _NAME.fullmatch(self.name) or ".." in self.path:
-            raise ValueError(f"{self.name!r} is no file of a model")
+            raise ValueError(f"{self.name!r} is not the name of a model file")
         return self
 
     @property

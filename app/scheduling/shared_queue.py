@@ -113,7 +113,8 @@ class SharedQueue:
     ) -> Waiting | None:
         """Take what is next, if it fits and is not better left to another engine.
 
-        What does not fit holds back what comes after it, unless it waits aside.
+        Work that does not fit blocks the work behind it. `waits_aside` selects work that waits
+        without blocking the interactive lane.
         """
         if not self.waiting:
             return None

@@ -130,7 +130,7 @@ def in_order_of_trial(slots: Iterable[ModelSlot[M]]) -> list[ModelSlot[M]]:
 class Lease(Generic[M]):
     """A use of a model, which stays loaded in a block; it is loaded first if necessary.
 
-    Of several slots, the first is used whose model can be loaded. Entering the block raises as
+    It uses the first slot whose model can be loaded. Entering the block raises as
     `Shelf.acquire`. (A generator-based context manager would take twice the time.)
     """
 

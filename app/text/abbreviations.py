@@ -13,7 +13,7 @@ from app.text.spans import Span
 from model.text.language_codes import primary_language
 
 # Mostly the suppressions of the Unicode CLDR 46.1 that sentencex lacks (Unicode-3.0, see NOTICE),
-# without those that are words of their own ("go.") or that may end a sentence ("Inc.").
+# except ordinary words ("go.") and abbreviations that often end a sentence ("Inc.").
 _WORDS = {
     "de": """a.Rh Abs Abt Abw Adr Allg amtl Ausg Ausschl Bed beil Ber Bibl Dat Dez Dipl.-Ing
     Dipl.-Kfm Dtzd e.Wz ehem eigtl Einh einschl entspr Erf erw exkl Fa Fn Folg Frl frz geb Gebr
@@ -72,7 +72,10 @@ _ENDS = re.compile(
 
 
 def is_abbreviation(text: str, span: Span, language: str) -> bool:
-    """Whether the sentence in a span, which includes the spaces behind it, goes on there."""
+    """Whether the sentence continues after a span that ends with a full stop.
+
+    The span includes the spaces after the full stop.
+    """
     sentence = text[max(span.start, span.end - _LONGEST) : span.end]
     following = text[span.end]
     if _INNER_STOP.search(sentence) and (following == "-" or following.isalpha()):

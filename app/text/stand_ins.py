@@ -156,9 +156,9 @@ class StandIns:
     ) -> Substitution | None:
         """Replace the stand-ins in a translation by their targets; None if it is not valid.
 
-        It has each stand-in once, a placeholder is not adjacent to a letter or digit unless it was
-        in the source, and there are no other placeholders or parts of them. A full stop is not
-        written twice, and French words are elided before targets and other given terms.
+        A valid translation has each stand-in once and no other placeholder or part of one, and a
+        placeholder is adjacent to a letter or digit only if it was in the source. A full stop is
+        written once, and French words are elided before targets and the given terms.
         """
         found: list[tuple[Span, str]] = []
         for lifted in self._lifted:

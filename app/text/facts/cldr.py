@@ -1,4 +1,4 @@
-"""What the Unicode CLDR has on a language, through Babel: numbers, scales, units, months, eras.
+"""A language's numbers, scales, units, months and eras in the Unicode CLDR, read by Babel.
 
 Everything is found at the first use of a language, which takes a tenth of a second, and kept.
 """

@@ -161,7 +161,7 @@ def _dates(language: str) -> re.Pattern[str]:
 
 
 def _is_before_christ(text: str, language: str) -> bool:
-    """Whether a year is said to be before Christ, as the language says so."""
+    """Whether a year in the text is marked as before Christ, by the language's era names."""
     names = era_names(language).get("before", frozenset())
     for match in re.finditer(rf"\d[{SPACES}]?([^\W\d_][^\d,;()]{{1,30}})", text):
         said = letters_of(match[1])

@@ -158,7 +158,7 @@ def spelt_out(text: str, language: str) -> tuple[Spelt, ...]:
         for one in found
         if one.value == int(one.value)
         and words[one.start][0][0].isalpha()
-        and not (one.start and words[one.start - 1][0][-1].isdecimal())  # 3 million is no word
+        and not (one.start and words[one.start - 1][0][-1].isdecimal())  # "3 million" has digits
     ]
     return (
         *halves,

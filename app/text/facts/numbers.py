@@ -4,8 +4,8 @@ Differences of notation are ignored: separators, the order of dates, clocks of 1
 digits of other scripts, the position of symbols and units, and English and French number words. A
 time must be in the same half of the day if the text names it, and a negative number stays negative.
 If a number can be read in two ways ("1,234"), both are accepted, unless its language has only one.
-If the number words of a language are unknown, a small number may have become a word, and the halves
-of the day are not compared.
+If a language's number words are unknown, a small number may be missing, because it may have become
+a word, and a.m. and p.m. are not compared.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 class _Said(NamedTuple):
     """A number by all its possible meanings; one that is not in digits may be left out.
 
-    unit     what it counts, if that is said beside it
-    written  how that is written
+    unit     the unit beside it, if it has one
+    written  the unit as written
     """
 
     readings: tuple[str, ...]

@@ -35,7 +35,7 @@ MAX_REFERENCES = 5000
 """Maximum of a text; the characters of a text with more are written as they are."""
 
 INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff")
-"""Soft hyphens and the like, which are no part of a word that is translated."""
+"""Soft hyphens, zero-width spaces and direction marks, which are removed before translation."""
 
 _ELLIPSIS = re.compile(r"…|\.{3,}")
 _APOSTROPHE = re.compile("['’]")
