@@ -1,7 +1,5 @@
 """Builds a runtime from settings: checkpoints, engines, schedulers, services."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

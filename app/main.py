@@ -1,7 +1,5 @@
 """The application: the one place that builds and connects the components."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The memory of this process: how much it may use, and returning freed memory to the system."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """The server's settings, each with an environment variable `ATTEND_*` and a flag."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

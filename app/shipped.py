@@ -3,8 +3,6 @@
 In a checkout they lie beside this package; a wheel has them inside it (setup.py).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent

@@ -1,7 +1,5 @@
 """Translation quality: sacreBLEU's BLEU (Papineni et al. 2002) and chrF (Popović 2015)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypedDict
 

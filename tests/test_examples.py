@@ -5,8 +5,6 @@ docs/api.md and the translations in docs/samples.md. A sample whose translation 
 its verdict, which a reader gives it again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -4,8 +4,6 @@ Comments, flags, contexts, headers, obsolete entries and existing translations, 
 somebody's work and are preserved exactly.
 """
 
-from __future__ import annotations
-
 import gettext
 import re
 from collections.abc import Iterator, Sequence

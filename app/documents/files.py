@@ -1,7 +1,5 @@
 """The table of supported file formats, and how each is opened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple, TypeAlias

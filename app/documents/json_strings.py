@@ -1,7 +1,5 @@
 """JSON: translates string values. Keys, numbers, order, indentation and escapes are kept."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Breaks translations into lines."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ translation is parsed again before it is used: if its structure differs from the
 escaped, and as a last resort loses its emphasis.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ markdown-it-py returns tokens without positions, so its rules are wrapped to rec
 each of them consumed.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

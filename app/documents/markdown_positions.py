@@ -1,7 +1,5 @@
 """Locates in a Markdown document what the parser extracted from it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A line is a separate text unless its paragraph was filled: if all lines are as l
 words allow, the breaks have no meaning, and the translation is filled again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

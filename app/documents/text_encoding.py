@@ -1,7 +1,5 @@
 """Decodes and encodes text files, preserving encoding, byte order mark and line ends."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from dataclasses import dataclass

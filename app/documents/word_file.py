@@ -3,8 +3,6 @@
 Everything except the changed paragraphs stays identical, byte for byte.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

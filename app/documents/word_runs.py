@@ -4,8 +4,6 @@ Runs are split into text and other content, each of which may be in a separate r
 split by proofing marks and revisions can be joined without loss.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Downloads one file of a model: resumed where it ended, and verified by size and digest."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Fetches what an import needs of a model: the small files, then the weights."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Sequence

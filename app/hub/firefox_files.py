@@ -1,7 +1,5 @@
 """Downloads and unpacks the files of one of Firefox's models: resumed, and verified."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import zlib

@@ -6,8 +6,6 @@ each model as unpacked, and no digest of the other files. The records of Firefox
 (`remote_settings`) are read as well.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ each file (`siblings`), its size and the digest of its content: for a file in Gi
 for any other its Git object name, a SHA-1 of "blob SIZE\\0" and the content.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Names of models and revisions on the hub."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

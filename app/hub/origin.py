@@ -1,7 +1,5 @@
 """The origin of a pulled model: `origin.json` in its folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError

@@ -1,7 +1,5 @@
 """Requests to the hub: address, token, retries, and errors in one line each."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -9,8 +9,6 @@ lingua holds the interpreter lock, so even in a thread it blocks the event loop 
 therefore only the beginning of a text is examined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

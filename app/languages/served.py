@@ -1,7 +1,5 @@
 """The served languages, directly or through a pivot, and the codes that clients may use."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `sentencex` decides first. This corrects where it splits, and where it does not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Documents: containers of texts that are reassembled with their translations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

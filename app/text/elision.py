@@ -1,7 +1,5 @@
 """French elision before a given word, which the model has not seen: `l'automobile`, `le matou`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -11,8 +11,6 @@ facts               other facts of its source are: ordinals, dates, eras, names 
 doubtful            the model finds it improbable, or it has a word that may be none
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -5,8 +5,6 @@ They are recognised by the syntax of the usual template languages: `{name}`, `{0
 `<x1/>`, `</b>`, ICU messages (`{n, plural, one {# file} other {# files}}`), URLs and addresses.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """Scripts without spaces between words, for counting words and breaking lines."""
 
-from __future__ import annotations
-
 import re
 
 _UNSPACED = (

@@ -6,8 +6,6 @@ abbreviations and full stops of some 300 languages. It holds the GIL, and takes 
 line with unclosed quotations, so long lines are processed in windows.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_left

@@ -8,8 +8,6 @@ A space is inserted between a tag and an adjacent word, and removed from the tra
 tokenizer, `{name}bold` would be an unknown word, which the model spells unpredictably.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Field metadata and docstrings become descriptions in /openapi.json.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias

@@ -1,7 +1,5 @@
 """The attention weights of a response: selected, averaged, encoded."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

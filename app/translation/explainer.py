@@ -1,7 +1,5 @@
 """Explains translations: attention and word alignment."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """Translates files: opens them, translates their texts, and reassembles them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

@@ -1,7 +1,5 @@
 """Selects the models of a text, detecting its language if necessary."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

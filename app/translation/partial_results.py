@@ -1,7 +1,5 @@
 """Streams a translation during the search: final parts are sent, and never withdrawn."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What clients ask of the pipeline, in plain types; `app.wire` converts the dialects to these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """Scores given translations with a model, token by token."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Sequence

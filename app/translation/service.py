@@ -1,7 +1,5 @@
 """The translation service: admits requests, and passes them to the pipeline."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence

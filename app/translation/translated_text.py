@@ -1,7 +1,5 @@
 """The texts of a request: opened, translated along their language paths, reassembled."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Reads the texts of a step a window at a time: as many segments as are in memory at once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 

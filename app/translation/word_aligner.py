@@ -1,7 +1,5 @@
 """Aligns words by the attention of a model in service."""
 
-from __future__ import annotations
-
 import asyncio
 
 import numpy as np

@@ -6,8 +6,6 @@ Packages are the transitive dependencies of pyproject.toml; corpora are those of
 checkpoint's card.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import Distribution, distribution

@@ -4,8 +4,6 @@ Six 64-bit numbers (magic, checksum, number of first ids, number per token, numb
 of ids), the offsets, and the ids in 32 bits, all little-endian.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Stable prefixes of translations during a search, and searches that yield them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from itertools import takewhile
 from typing import TypeAlias, TypeVar

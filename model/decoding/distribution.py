@@ -1,7 +1,5 @@
 """The distribution over the allowed next tokens."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Options, limits and outcomes of a search, the same for all engines; no tensors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Ragged ids to rectangular tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 A checkpoint names its rule. Searches read only the rule's `Traits`, which name every difference.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache

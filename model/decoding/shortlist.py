@@ -6,8 +6,6 @@ Marian calls it a lexical shortlist (Senellart et al. 2018, §4.4). There the ca
 a batch; here, as in Firefox, those of a sentence, so that an answer does not depend on others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """When a search ends: the token limits (§6.1) and the stopping rule."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from model.decoding.hypothesis import SearchOptions

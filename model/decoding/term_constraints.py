@@ -1,7 +1,5 @@
 """Converts terms to constraints of a search, by tokenising them with a model's vocabulary."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The record of a search, step by step, for display. Imports no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Chooses and builds the engines for a checkpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from model.checkpoint.reader import Checkpoint

@@ -3,8 +3,6 @@
 python -m model.engine.compile
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import time

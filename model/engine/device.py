@@ -1,7 +1,5 @@
 """Finds the devices for tensors, and the number of usable cores."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

@@ -1,7 +1,5 @@
 """The reference engine: plain modules, one batch after the other. Slow, simple, and right."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 Kernels use ids as offsets without checks, and a GPU reports wrong ones late or never.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from model.engine.protocol import Job, Progress

@@ -1,7 +1,5 @@
 """Forecasts the memory of a model's engines from its configuration."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ finishes. An engine may finish a whole batch within one step, or advance every s
 token and let jobs join and leave in between; the scheduler need not know which.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Runs a stream of sentences on one or several engines, for offline programs. Imports no torch."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 Names follow the paper (Vaswani et al. 2017, table 3) where it has one.
 """
 
-from __future__ import annotations
-
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator

@@ -1,7 +1,5 @@
 """§3.4 embeddings and softmax weights, §3.5 positional encoding."""
 
-from __future__ import annotations
-
 import math
 
 import torch

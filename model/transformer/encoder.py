@@ -1,7 +1,5 @@
 """§3.1, figure 1 left: the encoder."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from model.transformer.attention import MultiHeadAttention

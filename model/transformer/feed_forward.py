@@ -1,7 +1,5 @@
 """§3.3: position-wise feed-forward network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor, nn

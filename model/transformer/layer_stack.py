@@ -1,7 +1,5 @@
 """§3.1: a stack of N identical layers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Generic, TypeVar, cast
 

@@ -4,8 +4,6 @@ Modules that read weights by name (importers, exporters, CPU kernels) take the n
 Each name is a path to a module; its parameters are `weight` and, where it has one, `bias`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 SOURCE_EMBEDDING = "source_embedding"

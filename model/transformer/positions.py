@@ -1,7 +1,5 @@
 """§3.5 positional encoding, as a table."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

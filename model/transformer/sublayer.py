@@ -1,7 +1,5 @@
 """§3.1, §5.4: the residual connection and LayerNorm around every sub-layer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor, nn

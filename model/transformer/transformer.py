@@ -1,7 +1,5 @@
 """All of figure 1: connects embeddings, encoder, decoder and output projection."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import NamedTuple

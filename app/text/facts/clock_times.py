@@ -1,7 +1,5 @@
 """Times of day as English and French write them, by 12 or 24 hours, and say them in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple

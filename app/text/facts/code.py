@@ -4,8 +4,6 @@ Code is recognised by its form alone, token by token. A token is a run of charac
 space; marks of punctuation and quotation around it are not part of it.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import mimetypes
 import re

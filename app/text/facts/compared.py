@@ -4,8 +4,6 @@
 Roman numerals, dates, eras, and names with a number such as A4 or COVID-19.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

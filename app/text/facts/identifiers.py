@@ -5,8 +5,6 @@ Other digits are an identifier if amounts are not written like them: mixed with 
 of a size other than three, with a leading zero, or very many.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Finds the facts that a translation copies: code, telephone numbers, identifiers, names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The marks of numbers: signs of negative ones, and those of another language's convention."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Numbers in words, found by text2num."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache

@@ -8,8 +8,6 @@ If a language's number words are unknown, a small number may be missing, because
 a word, and a.m. and p.m. are not compared.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import defaultdict

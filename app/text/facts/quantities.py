@@ -1,7 +1,5 @@
 """Finds what the numbers of a text count: their scale, currency or unit, by the words of CLDR."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

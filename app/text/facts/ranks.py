@@ -1,7 +1,5 @@
 """Ranks: ordinals in digits and in words, and Roman numerals."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

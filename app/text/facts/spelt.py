@@ -4,8 +4,6 @@ A number in words may come back as one in digits or in Roman numerals. Small one
 words by chance ("un vélo neuf") may be missing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

@@ -7,8 +7,6 @@ fractions, codes, digits of other scripts, numbers that the source language does
 this, and all numbers of a language without a convention.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Writes times of day and lengths of time as another language does."""
 
-from __future__ import annotations
-
 import re
 from datetime import time
 from typing import Literal

@@ -1,7 +1,5 @@
 """Writes numbers in words, decades and years of an era as another language does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple

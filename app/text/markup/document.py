@@ -4,8 +4,6 @@ The content between block tags is one text, with inline tags lifted out. Everyth
 unchanged. In translations, `<`, `>` and `&` are escaped, so that escaped text never becomes a tag.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

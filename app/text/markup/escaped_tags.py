@@ -4,8 +4,6 @@ The words between two such tags belong to the sentence. The tags are lifted out 
 they move with these words and the model reads the words without them.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Container, Iterator, Sequence

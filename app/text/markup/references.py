@@ -11,8 +11,6 @@ that corresponds to the one in the source:
 - any other character: the equal one of the same rank
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

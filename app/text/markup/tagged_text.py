@@ -1,7 +1,5 @@
 """Lifts inline elements out of a text and puts them back into its translation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ and their serialisation changes quotes, entities and spaces. Python's `html.pars
 where each token starts.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Iterator, Sequence

@@ -8,8 +8,6 @@ is flagged. If numbers differ, the next search has stand-ins for the numbers. A 
 if it mends the fault without a new one; otherwise the fault is flagged.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from app.text.elision import is_elided_before

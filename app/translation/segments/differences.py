@@ -1,7 +1,5 @@
 """Where the facts of a translation differ from those of its source, to show and to flag it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from itertools import product

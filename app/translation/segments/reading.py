@@ -1,7 +1,5 @@
 """Prepares the texts of a request for a model, and converts glossary terms to constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """Splits a text into segments for a model, and joins their translations."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -5,8 +5,6 @@ the words that they should replace, or in place of other words. The translation 
 the right positions, and the free translation the words that the terms replace.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

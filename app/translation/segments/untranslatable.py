@@ -4,8 +4,6 @@ Each is replaced by a stand-in (`app.text.stand_ins`) and restored afterwards. A
 that the vocabulary lacks is replaced as a whole, since its remainder is meaningless.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The sentences in flight that share a beam size and a rule, and a step of all of them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

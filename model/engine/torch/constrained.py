@@ -3,8 +3,6 @@
 They branch for each hypothesis, which is a program and no tensor operation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What depends on the kind of device: its types, its memory, transfers between it and the host."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

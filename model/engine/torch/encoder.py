@@ -1,7 +1,5 @@
 """Encodes sentences that join, and writes them into their slots, without waiting for the device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

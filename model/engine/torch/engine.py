@@ -1,7 +1,5 @@
 """In-flight batching on any torch device: sentences join and leave between any two steps."""
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Attention, scores and traces of single sentences, by the paper's modules."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ its shapes and offsets, and graphs are discarded when tensors are replaced. Usua
 at the start (`Batch.prepare`), others when they occur a second time.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Hashable
 from threading import Lock

@@ -1,7 +1,5 @@
 """Which jobs an engine has, which slots of a batch they occupy, and the sizes of shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from model.engine.protocol import Job
