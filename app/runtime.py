@@ -253,7 +253,6 @@ class Lifecycle:
         try:
             runtime = await in_background(self._load)
             try:
-                await in_background(runtime.service.paths.prepare_detection)
                 await runtime.start(previous)
             except BaseException:
                 await runtime.stop()

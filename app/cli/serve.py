@@ -17,7 +17,7 @@ from app.cli.main import Failure
 from app.errors import SettingsError
 from app.loading import load_runtime
 from app.main import create_admin_app, create_app
-from app.memory import keep_few_heaps
+from app.memory import give_back, keep_few_heaps
 from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
@@ -178,6 +178,7 @@ def spare_the_collector() -> None:
     """
     gc.unfreeze()  # a reload leaves old models
     gc.collect()
+    give_back()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
 

@@ -6,7 +6,8 @@ is not served is recognised instead of being assigned to the closest one. (With 
 languages, lingua would take a gigabyte; see docs/detection.md.)
 
 lingua holds the interpreter lock, so even in a thread it blocks the event loop during a text;
-therefore only the beginning of a text is examined.
+therefore only the beginning of a text is examined, and n-grams are loaded a few languages at a
+time.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,6 +34,12 @@ MAX_PRECISE = 16
 DECIMALS = 4
 """Decimals of a probability."""
 
+SAMPLES = ("The weather is nice.", "Погода хорошая.", "الطقس جميل.", "मौसम अच्छा है।")
+"""Scripts of several languages each, whose n-grams lingua loads together."""
+
+LONGEST_NGRAM = 5
+"""Letters of lingua's longest n-grams."""
+
 _CONFUSED = {
     Language.AFRIKAANS, Language.AZERBAIJANI, Language.BOSNIAN, Language.GANDA, Language.MALAY,
     Language.MAORI, Language.NYNORSK, Language.SHONA, Language.SOMALI, Language.SOTHO,
@@ -58,7 +65,7 @@ class DetectedLanguage:
 
 
 class LanguageDetector:
-    """Detects languages. lingua loads its n-grams on first use.
+    """Detects languages. lingua loads n-grams on first use, for all detectors of the process.
 
     languages  BCP-47 codes served, as source or target; codes that lingua does not know are never
                reported, and of several with the same primary language only the first is
@@ -70,14 +77,33 @@ class LanguageDetector:
         for code in languages:
             if language := known.get(_language_of(code)):
                 self._served.setdefault(language, code)
-        everything = (Language.all() - _CONFUSED) | self._served.keys()
-        self._among_all = Builder.from_languages(*everything).with_low_accuracy_mode().build()
+        self._all = (Language.all() - _CONFUSED) | self._served.keys()
+        self._among_all = Builder.from_languages(*self._all).with_low_accuracy_mode().build()
         self._among_served: Lingua | None = None
         if len(self._served) > 1:  # lingua requires at least two
             among = Builder.from_languages(*self._served)
             if len(self._served) > MAX_PRECISE:  # all n-grams would take a gigabyte
                 among = among.with_low_accuracy_mode()
             self._among_served = among.build()
+
+    def load(self) -> None:
+        """Load all n-grams, so that no text waits for them; takes a second.
+
+        Between two groups of languages, and n-grams of two lengths, other threads run.
+        """
+        for group in _groups(self._all, size=4):
+            among = Builder.from_languages(*group).with_low_accuracy_mode().build()
+            for sample in SAMPLES:
+                _possible(among, sample)
+        if len(self._served) <= MAX_PRECISE:
+            for group in _groups(self._served, size=2):
+                among = Builder.from_languages(*group).build()
+                for sample in SAMPLES:
+                    word = max(sample.split(), key=len)
+                    for length in range(1, LONGEST_NGRAM + 1):
+                        _possible(among, word[:length])
+        for sample in SAMPLES:
+            self.detect(sample)
 
     def detect(self, text: str) -> list[DetectedLanguage]:
         """Return the possible languages, best first; none without letters that lingua knows.
@@ -107,6 +133,13 @@ class LanguageDetector:
 
     def _code(self, language: Language) -> str:
         return self._served.get(language, language.iso_code_639_1.name.lower())
+
+
+def _groups(languages: Iterable[Language], size: int) -> list[list[Language]]:
+    """Return groups of at most `size` languages, without a last one of a single language."""
+    ordered = sorted(languages, key=lambda one: one.name)
+    groups = [ordered[first : first + size] for first in range(0, len(ordered), size)]
+    return [group for group in groups if len(group) > 1]
 
 
 def _sample(text: str) -> str:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import pairwise
 
+from app.concurrency.threads import in_background
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages.detection import DetectedLanguage, LanguageDetector
 from app.languages.served import Direction, Languages, fits, language_name
+from app.memory import give_back
 from app.shelf.slot import Lease
 from app.translation.requests import TranslationOptions
 from app.translation.segments.reading import Reading
@@ -22,9 +24,6 @@ CACHED_PATHS = 1024
 
 MAX_INLINE_TEXTS = 4
 """Detecting the languages of these takes two milliseconds."""
-
-SCRIPT_SAMPLES = ("The weather is nice.", "Погода хорошая.", "الطقس جميل.", "मौसम अच्छा है।")
-"""Scripts of several languages each, whose n-grams lingua loads together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +141,8 @@ class LanguagePaths:
         self._path = lru_cache(CACHED_PATHS)(partial(_path, models))
         self._chain = lru_cache(CACHED_PATHS)(self.languages.chain)
         self._detector = LanguageDetector(self.languages.codes)
-
-    def prepare_detection(self) -> None:
-        """Load names and n-grams; with the first request, this would block the event loop."""
-        language_name(AUTO)
-        for text in SCRIPT_SAMPLES:
-            self._detector.detect(text)
+        self._loading = asyncio.Lock()
+        self._loaded = False
 
     def direct(self, source: str | None, target: str | None) -> LanguagePath:
         """Return the path of one model. Raises as `Languages.resolve`."""
@@ -173,7 +168,16 @@ class LanguagePaths:
         ]
 
     async def detect(self, texts: Sequence[str]) -> list[list[DetectedLanguage]]:
-        """Return the possible languages of each text, as `LanguageDetector.detect`."""
+        """Return the possible languages of each text, as `LanguageDetector.detect`.
+
+        The first call loads the n-grams, which most clients never need and which take 100 MB.
+        """
+        if not self._loaded:
+            async with self._loading:
+                if not self._loaded:
+                    await in_background(self._detector.load)
+                    give_back()
+                    self._loaded = True
         if len(texts) <= MAX_INLINE_TEXTS:
             return [self._detector.detect(text) for text in texts]
         return await asyncio.to_thread(lambda: [self._detector.detect(text) for text in texts])

@@ -1,8 +1,9 @@
 import time
 
 import pytest
+from lingua import Language
 
-from app.languages.detection import CERTAIN, LEAST, SAMPLE, LanguageDetector
+from app.languages.detection import CERTAIN, LEAST, SAMPLE, LanguageDetector, _groups
 
 EN_FR = LanguageDetector(["en", "fr"])
 
@@ -110,3 +111,22 @@ def test_a_text_is_always_told_alike() -> None:
 def test_a_detected_language_has_the_code_by_which_it_is_served(served: str, text: str) -> None:
     [best, *_] = LanguageDetector(["en", served]).detect(text)
     assert best.language == served
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_ngrams_are_loaded_by_groups_in_which_lingua_must_choose(n: int) -> None:
+    languages = sorted(Language.all(), key=lambda one: one.name)[:n]
+    groups = _groups(reversed(languages), size=3)
+    assert all(2 <= len(group) <= 3 for group in groups)
+    loaded = [language for group in groups for language in group]
+    assert loaded == languages[: len(loaded)]
+    assert n - len(loaded) == (n % 3 == 1)  # detecting a sample loads the last
+
+
+@pytest.mark.parametrize("served", [["en"], ["x-tlh"], ["en", "fr", "de"]])
+def test_after_loading_texts_are_detected_as_before(served: list[str]) -> None:
+    detector = LanguageDetector(served)
+    text = "The house is green."
+    before = detector.detect(text)
+    detector.load()
+    assert detector.detect(text) == before
