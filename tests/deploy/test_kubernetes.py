@@ -1,17 +1,22 @@
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import pytest
+import yaml
 from fastapi.routing import APIRoute
 
 from app.routes import health
-from tests.deploy.files import DEPLOY, SHUTDOWN_TIMEOUT, VARIABLES, read_yaml
+from app.settings import env_name
+from tests.deploy.files import DEPLOY, ROOT, SHUTDOWN_TIMEOUT, VARIABLES, read_yaml
 from tests.deploy.promql import answered_labels
 from tests.deploy.test_monitoring import EXPOSED
 
 BASE = DEPLOY / "kubernetes" / "base"
 QUEUE = DEPLOY / "kubernetes" / "queue"
+MONITORING = DEPLOY / "kubernetes" / "monitoring"
 OBJECTS: dict[str, dict[str, Any]] = {
     document["kind"]: document
     for path in (*BASE.glob("*.yaml"), QUEUE / "scaledobject.yaml")
@@ -25,9 +30,16 @@ NAME = DEPLOYMENT["metadata"]["name"]
 LABELS = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
 
 
+@pytest.mark.parametrize("version", ["1.30", "1.37"])
 @pytest.mark.parametrize("kind", sorted(OBJECTS.keys() - {"ScaledObject"}))
-def test_it_has_the_published_schema(kind: str) -> None:
-    kubernetes_validate.validate(OBJECTS[kind], "1.37", strict=True)
+def test_it_has_the_published_schema(kind: str, version: str) -> None:
+    kubernetes_validate.validate(OBJECTS[kind], version, strict=True)
+
+
+def test_the_lowest_version_is_documented() -> None:
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(DEPLOYMENT, "1.28", strict=True)  # preStop.sleep
+    assert "Kubernetes 1.30 or later" in (ROOT / "docs" / "deploy.md").read_text("utf-8")
 
 
 def test_a_slip_would_be_noticed() -> None:
@@ -36,7 +48,7 @@ def test_a_slip_would_be_noticed() -> None:
         kubernetes_validate.validate(broken, "1.37", strict=True)
 
 
-@pytest.mark.parametrize("folder", [BASE, QUEUE], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [BASE, QUEUE, MONITORING], ids=lambda folder: folder.name)
 def test_the_kustomization_has_every_file_of_its_folder(folder: Path) -> None:
     resources = read_yaml(folder / "kustomization.yaml")["resources"]
     here = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
@@ -89,6 +101,42 @@ def test_each_probe_uses_its_own_route() -> None:
     assert probes == {"startup": "/startupz", "readiness": "/readyz", "liveness": "/livez"}
     routes = {route.path for route in health.router.routes if isinstance(route, APIRoute)}
     assert set(probes.values()) == routes
+
+
+def test_prometheus_operator_reaches_the_admin_port_and_nobody_else_does() -> None:
+    deployment, service, policy = read_yaml(MONITORING / "kustomization.yaml")["patches"]
+    [container] = yaml.safe_load(deployment["patch"])["spec"]["template"]["spec"]["containers"]
+    [port] = container["ports"]
+    variables = {one["name"]: one["value"] for one in container["env"]}
+    assert variables.keys() <= VARIABLES
+    assert variables[env_name("admin_port")] == str(port["containerPort"])
+    [published] = yaml.safe_load(service["patch"])["spec"]["ports"]
+    assert published["targetPort"] == port["name"]
+    [endpoint] = read_yaml(MONITORING / "servicemonitor.yaml")["spec"]["endpoints"]
+    assert endpoint["port"] == published["name"]
+    [added] = yaml.safe_load(policy["patch"])
+    assert added["value"]["ports"] == [{"port": port["name"]}]
+    assert OBJECTS["NetworkPolicy"]["spec"]["ingress"][0]["ports"] == [{"port": "http"}]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")
+def test_the_component_fits_both_ways_of_scaling(tmp_path: Path) -> None:
+    shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")
+    for way in ("base", "queue"):
+        mine = tmp_path / "kubernetes" / f"mine-{way}"
+        mine.mkdir()
+        text = f"resources: [../{way}]\ncomponents: [../monitoring]\n"
+        (mine / "kustomization.yaml").write_text(text)
+        done = subprocess.run(
+            ["kubectl", "kustomize", str(mine)], capture_output=True, text=True, check=True
+        )
+        made = {one["kind"]: one for one in yaml.safe_load_all(done.stdout)}
+        assert {"ServiceMonitor", "PrometheusRule"} <= made.keys()
+        assert len(made["Service"]["spec"]["ports"]) == len(
+            made["NetworkPolicy"]["spec"]["ingress"]
+        )
+        for kind in ("Deployment", "Service", "NetworkPolicy"):
+            kubernetes_validate.validate(made[kind], "1.30", strict=True)
 
 
 def test_the_queue_scales_in_place_of_processor_time() -> None:

@@ -34,6 +34,7 @@ def exposed() -> dict[str, set[str]]:
     metrics.failed(EARLY, "queue-full", 0.1, rejected=True)
     metrics.failed("/translate", CLIENT_GONE, 0.1)
     metrics.engine_failures("exception").inc()
+    metrics.expect_models(["en-fr"])
     body, _ = metrics.exposition()
     labels = {"up": set(SCRAPED_LABELS)}
     for family in text_string_to_metric_families(body.decode()):
@@ -52,7 +53,8 @@ def queries() -> Iterator[tuple[str, str]]:
     for panel in PANELS:
         for target in panel["targets"]:
             # As Grafana fills them in.
-            query = target["expr"].replace("$__rate_interval", "1m").replace("$instance", ".*")
+            query = re.sub(r"\$(job|instance)", ".*", target["expr"])
+            query = query.replace("$__rate_interval", "1m")
             yield query, target["legendFormat"]
 
 
@@ -90,10 +92,17 @@ def test_a_slip_would_be_noticed(query: str) -> None:
 
 
 def test_counters_of_alerts_exist_before_their_first_increase() -> None:
-    body, _ = Metrics().exposition()
-    there = {line.rpartition(" ")[0] for line in body.decode().splitlines()}
+    metrics = Metrics()
+    metrics.expect_models(["en-fr"])
+    body, _ = metrics.exposition()
+    text = body.decode().replace('model="en-fr",', "")
+    there = {line.rpartition(" ")[0] for line in text.splitlines()}
     asked = {series for rule in ALERTS for series in re.findall(r"increase\((.+?)\[", rule["expr"])}
-    assert asked == {"attend_engine_restarts_total", 'attend_reloads_total{outcome="failed"}'}
+    assert asked == {
+        "attend_engine_restarts_total",
+        'attend_reloads_total{outcome="failed"}',
+        'attend_model_loads_total{outcome="failed"}',
+    }
     assert asked <= there
 
 
@@ -114,6 +123,16 @@ def test_every_alert_has_a_severity_and_is_documented(rule: dict[str, Any]) -> N
     assert rule["labels"]["severity"] in ("page", "ticket")
     assert rule["annotations"]["summary"]
     assert f"| `{rule['alert']}` |" in (ROOT / "docs" / "deploy.md").read_text("utf-8")
+
+
+def test_no_query_depends_on_the_name_of_a_job() -> None:
+    for query, _ in queries():
+        assert not re.search(r'job=~?"(?!\.\*")', query), query
+
+
+def test_prometheus_operator_reads_the_same_alerts() -> None:
+    rules = read_yaml(DEPLOY / "kubernetes" / "monitoring" / "rules.yaml")
+    assert rules["spec"] == read_yaml(DEPLOY / "prometheus" / "alerts.yml")
 
 
 def test_prometheus_finds_every_server_of_the_compose_file() -> None:
