@@ -1,11 +1,14 @@
 """The `attend` command: the group of verbs, each imported only when it is run.
 
-Exit codes: 0 success, 1 failure (one line on stderr gives the reason), 2 usage error.
+Exit codes: 0 success, also if the reader of the output leaves early; 1 failure (one line on stderr
+gives the reason); 2 usage error; 130 Ctrl-C (128 + SIGINT, as a shell reports it).
 """
 
-import errno
 import gc
 import importlib
+import os
+import signal
+import sys
 from typing import IO, Any
 
 import click
@@ -17,7 +20,7 @@ from model.errors import ModelError
 # Verb → module and help text, so that `attend --help` imports no verb.
 VERBS = {
     "serve": ("app.cli.serve", "Serve checkpoints over HTTP."),
-    "translate": ("app.cli.translate", "Translate standard input line by line, or files."),
+    "translate": ("app.cli.translate", "Translate a text, standard input line by line, or files."),
     "pull": ("app.cli.pull", "Fetch a model from the Hugging Face hub, for `serve --models`."),
     "models": ("app.cli.models", "Show the models in a folder."),
     "train": ("app.cli.train", "Train a checkpoint from a recipe."),
@@ -77,8 +80,14 @@ class VerbGroup(click.Group):
             if error.name != "torch":
                 raise
             raise Failure("this needs torch, which is not installed") from None
+        except KeyboardInterrupt:
+            raise SystemExit(128 + signal.SIGINT) from None
+        except BrokenPipeError:
+            # Python flushes standard output at exit, which must not fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
         except OSError as error:
-            if error.errno in (None, errno.EPIPE):  # click handles a closed pipe
+            if error.errno is None:
                 raise
             file = f"{error.filename}: " if error.filename else ""
             raise Failure(f"{file}{error.strerror}") from None
@@ -88,7 +97,7 @@ class VerbGroup(click.Group):
     name="attend",
     cls=VerbGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog='Example: echo "The weather is nice today." | attend translate',
+    epilog='Example: attend translate "The weather is nice today."',
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:

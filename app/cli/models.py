@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from app.cli import options
@@ -70,8 +71,10 @@ def models(  # noqa: PLR0917
     DIR is by default $ATTEND_MODELS, else `models` in the user's data folder. The network is used
     with --updates only, by one request. Exits with code 1 if a model does not load.
     """
-    shelf = shelf or options.shelf_folder()
-    found, unusable = find_checkpoints(shelf)
+    pulled = options.shelf_folder()
+    nothing_yet = shelf is None and not pulled.exists()
+    shelf = shelf or pulled
+    found, unusable = ([], []) if nothing_yet else find_checkpoints(shelf)
     listed = _read_registry(registry or PUBLIC_REGISTRY) if updates else None
     rows = [_row(one, precision, listed, verify=verify) for one in found]
     rows += [ShelfRow(one.folder.name, str(one.folder), fault=one.reason) for one in unusable]
@@ -145,7 +148,7 @@ def _licence_of(folder: Path) -> str | None:
 
 
 def _print_table(rows: list[ShelfRow], *, with_updates: bool) -> None:
-    table = Table()
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("Model", "Languages"):
         table.add_column(heading)
     for heading in ("Parameters", "Disk", "Memory"):

@@ -1,7 +1,8 @@
-"""`attend translate`: translates standard input line by line, or files."""
+"""`attend translate`: translates its arguments, standard input line by line, or files."""
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -31,9 +32,8 @@ Search: TypeAlias = tuple[int | None, float | None]
 """Beam size and length penalty."""
 
 
-@click.command(
-    epilog='Example: echo "Il fait beau." | attend translate --source fr --target en --json'
-)
+@click.command(epilog='Example: attend translate --source fr --target en "Il fait beau."')
+@click.argument("text", nargs=-1)
 @options.checkpoint
 @options.cache
 @click.option("--url", help="Use a running server, such as http://localhost:8000, instead.")
@@ -47,7 +47,8 @@ Search: TypeAlias = tuple[int | None, float | None]
 )  # fmt: skip
 @click.option(
     "--output", type=options.path_type,
-    help="Output file, or a folder for several [default: report.docx → report.fr.docx].",
+    help="Output file, - for standard output, or a folder for several "
+    "[default: report.docx → report.fr.docx].",
 )  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Let --file replace files that are there already.")
 @options.source
@@ -63,6 +64,7 @@ Search: TypeAlias = tuple[int | None, float | None]
 def translate(
     ctx: click.Context,
     *,
+    text: tuple[str, ...],
     checkpoint: Path,
     cache: Path | None,
     url: str | None,
@@ -80,7 +82,7 @@ def translate(
     precision: PrecisionChoice,
     threads: int | None,
 ) -> None:
-    """Translate UTF-8 lines from standard input to standard output, in order.
+    """Translate TEXT, or UTF-8 lines from standard input to standard output, in order.
 
     Each line is printed as soon as it is done; empty lines stay empty. --source and --target
     default to the checkpoint's first direction (English to French for the shipped one).
@@ -97,7 +99,7 @@ def translate(
     for name, value in (("output", output), ("overwrite", overwrite)):
         if value and not files:
             raise click.UsageError(f"--{name} requires --file.")
-    stdin = cast("ByteSource", sys.stdin.buffer)
+    stdin = _input(text, files)
     direction, search = (source, target), (beam_size, length_penalty)
     with ExitStack() as stack:
         if url is None:
@@ -146,6 +148,19 @@ def translate(
             return
         with TranslationProgress(count_lines(stdin), list_flags=list_flags) as progress:
             _write(records, progress, as_json)
+
+
+def _input(text: tuple[str, ...], files: tuple[Path, ...]) -> ByteSource:
+    """Return the words of the command line as a line, else standard input."""
+    if text:
+        if files:
+            raise click.UsageError("--file and TEXT exclude each other.")
+        if len(text) == 1 and Path(text[0]).suffix and Path(text[0]).is_file():
+            raise click.UsageError(f"{text[0]} is a file; --file {text[0]} translates it.")
+        return io.BytesIO(" ".join(text).encode("utf-8", errors="surrogateescape"))
+    if not files and sys.stdin.isatty():
+        click.echo("attend: lines from the terminal are translated; Ctrl-D ends", err=True)
+    return cast("ByteSource", sys.stdin.buffer)
 
 
 @contextmanager

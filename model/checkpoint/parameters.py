@@ -95,7 +95,7 @@ def describe(config: TransformerConfig) -> list[Part]:
     source = shapes[f"{names.SOURCE_EMBEDDING}.weight"]
     target = shapes.get(f"{names.TARGET_EMBEDDING}.weight")
     scaling = "times √d_model" if config.scale_embedding else ""
-    tied = "W is the Output Embedding, transposed" if config.tie_output else ""
+    tied = "the transposed Output Embedding" if config.tie_output else ""
     output: Shapes = {"W": (target or source)[::-1]}
     n_output = 0 if tied else math.prod(output["W"])
     if bias := shapes.get(f"{names.OUTPUT}.bias"):

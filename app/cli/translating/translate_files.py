@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -48,28 +49,36 @@ def translate_files(
 ) -> None:
     """Translate and write every file, with a line of output for each. Raises `FileError`.
 
-    output  a file for a single one, a folder for several; by default `report.docx` becomes
-            `report.fr.docx` beside it
+    output  a file for a single one, a folder for several, `-` for standard output, which then has
+            no other lines; by default `report.docx` becomes `report.fr.docx` beside it
     """
+    to_stdout = output == Path("-")
+    if to_stdout and (len(files) > 1 or as_json):
+        raise FileError("--output -: expected one --file, and no --json")
     for file in files:
         file_format(file.name)
     if output and len(files) > 1:
         output.mkdir(parents=True, exist_ok=True)
-    elif output and not output.is_dir() and not overwrite:
+    elif output and not (to_stdout or output.is_dir() or overwrite):
         _check_free(output)  # before the work
     with counted_progress() as progress:
         for file in files:
             began = time.perf_counter()
             done = _translate(file, translate, progress)
             path = _path(file, output, done.name)
-            if not overwrite:
-                _check_free(path)
-            path.write_bytes(done.data)
+            if to_stdout:
+                sys.stdout.buffer.write(done.data)
+            else:
+                if not overwrite:
+                    _check_free(path)
+                path.write_bytes(done.data)
             seconds = round(time.perf_counter() - began, 2)
             summary = {"file": str(file), "output": str(path), **done.summary, "seconds": seconds}
             flags = ", ".join(f"{flag} ({n})" for flag, n in done.summary.get("flags", {}).items())
             if flags:
                 click.echo(f"attend: {file}: {flags}", err=True)
+            if to_stdout:
+                return
             click.echo(json.dumps(summary, ensure_ascii=False) if as_json else str(path))
 
 

@@ -1,12 +1,17 @@
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from app.cli.inspect import architecture_table
 from model.checkpoint.config import WEIGHTS_FILE
+from model.checkpoint.parameters import describe
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.checkpoint.writer import save_checkpoint
+from model.transformer.config import PRESETS
 from tests.app.cli.conftest import Attend
 
 
@@ -53,6 +58,23 @@ def test_a_damaged_checkpoint_fails(attend: Attend, tiny_checkpoint: Path, tmp_p
     assert result.stderr.startswith(f"attend: {folder / WEIGHTS_FILE}: ")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--preset", "base", "folder"], ["--preset", "vast"]])
+def test_the_shipped_checkpoint_is_the_default(attend: Attend) -> None:
+    assert attend("inspect").stdout.startswith("name: en-fr\ndirections: en → fr, fr → en\n")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_table_fits_a_terminal(preset: str) -> None:
+    terminal = Console(width=80, file=io.StringIO())
+    with terminal.capture() as capture:
+        terminal.print(architecture_table(PRESETS[preset]))
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= 80
+    for part in describe(PRESETS[preset]):
+        shapes = ", ".join("×".join(map(str, shape)) for shape in part.tensors.values())
+        assert any(", ".join(part.tensors) in line and shapes in line for line in lines)
+    assert "…" not in capture.get().replace(" … ", "")  # no column was cut
+
+
+@pytest.mark.parametrize("arguments", [["--preset", "base", "folder"], ["--preset", "vast"]])
 def test_either_a_folder_or_a_preset(attend: Attend, arguments: list[str]) -> None:
     assert attend("inspect", *arguments).exit_code == 2

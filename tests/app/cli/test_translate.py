@@ -41,6 +41,27 @@ def test_lines_keep_their_order(attend: Attend, tiny_checkpoint: Path, expected:
     assert (expected[1], expected[3]) == (SENTENCES[1], SENTENCES[3])
 
 
+def test_the_words_of_the_command_line_are_a_text(
+    attend: Attend, tiny_checkpoint: Path, expected: list[str]
+) -> None:
+    for words in ([SENTENCES[0]], SENTENCES[0].split(" ")):
+        result = attend("translate", "--checkpoint", tiny_checkpoint, *words, stdin="not read")
+        assert result.stdout == expected[0] + "\n"
+
+
+def test_a_file_without_its_flag_is_a_usage_error(
+    attend: Attend, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.md"
+    file.write_text("Hello.")
+    result = attend("translate", "--checkpoint", tiny_checkpoint, file)
+    assert result.exit_code == 2
+    assert f"{file} is a file; --file {file} translates it." in result.stderr
+    both = attend("translate", "--checkpoint", tiny_checkpoint, "--file", file, "Hello.")
+    assert both.exit_code == 2
+    assert "exclude each other" in both.stderr
+
+
 def test_checkpoint_variable(
     attend: Attend, tiny_checkpoint: Path, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,20 @@ def test_a_file_is_written_beside_its_source_or_to_the_output(
     assert first.endswith("\n")
 
 
+def test_a_dash_is_standard_output(
+    attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
+) -> None:
+    command = ("translate", "--checkpoint", tiny_checkpoint, "--output", "-", "--file", files[0])
+    shown = attend(*command)
+    assert shown.exit_code == 0
+    assert attend(*command[:3], *command[5:]).exit_code == 0
+    assert shown.stdout == (tmp_path / "a.fr.txt").read_text("utf-8")
+    for more in (["--json"], ["--file", files[1]]):
+        refused = attend(*command, *more)
+        assert refused.exit_code == 1
+        assert "expected one --file, and no --json" in refused.stderr
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_existing_files_are_not_overwritten_without_the_flag(
     attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None,
