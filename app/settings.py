@@ -143,8 +143,8 @@ class Settings(BaseSettings):
     """Seconds for which requests are accepted after SIGTERM, while /readyz fails."""
     shutdown_timeout: NonNegativeInt = 30
     """Seconds for admitted requests to finish after that."""
-    log_format: LogFormat = "json"
-    """Log format: json, or console for people."""
+    log_format: LogFormat = "auto"
+    """Log format: json, console for people, or auto: console on a terminal, else json."""
     otlp_endpoint: str | None = None
     """Collector for traces, such as http://collector:4318; none by default."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -91,9 +91,22 @@ def serve(**flags: Any) -> None:
         failures.append(error)
         server.should_exit = True
 
-    app = create_app(settings, load, give_up, spare_the_collector)
     host, port, *_ = listener.getsockname()
-    app.state.lifecycle.address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    hint = (
+        f"\nattend: ready at {address} (Ctrl-C stops). In another terminal, try\n"
+        f'    attend translate --url {address} "Hello!"\n'
+    )
+    hints = [hint] if sys.stderr.isatty() else []
+
+    def on_ready() -> None:
+        spare_the_collector()
+        while hints:  # not again after a reload
+            click.echo(hints.pop(), err=True)
+
+    app = create_app(settings, load, give_up, on_ready)
+    app.state.lifecycle.address = address
     server = make_server(app, settings, admin_listener)
     sys.setswitchinterval(SWITCH_INTERVAL)
     keep_few_heaps()

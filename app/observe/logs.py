@@ -10,19 +10,20 @@ import structlog
 _log = structlog.get_logger()
 
 
-LogFormat = Literal["json", "console"]
+LogFormat = Literal["auto", "json", "console"]
 
 
 def configure_logs(
-    level: str, log_format: LogFormat = "json", *, stream: TextIO = sys.stderr
+    level: str, log_format: LogFormat = "auto", *, stream: TextIO = sys.stderr
 ) -> None:
     """Log one line per event of at least this severity, with the ids of its request.
 
     json     one object per line
     console  for people, in colour on a terminal
+    auto     console on a terminal, else json
     """
     render: Any = structlog.processors.JSONRenderer(ensure_ascii=True)
-    if log_format == "console":
+    if log_format == "console" or (log_format == "auto" and stream.isatty()):
         render = structlog.dev.ConsoleRenderer(colors=stream.isatty())
     common: list[Any] = [
         structlog.contextvars.merge_contextvars,

@@ -1,0 +1,46 @@
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from app.observe.logs import LogFormat, configure_logs
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_are() -> Iterator[None]:
+    root, configuration = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers, root.level
+    yield
+    root.handlers, root.level = handlers, level
+    structlog.configure(**configuration)
+
+
+@pytest.mark.parametrize(
+    ("log_format", "stream", "is_json"),
+    [
+        ("auto", io.StringIO(), True),
+        ("auto", Terminal(), False),
+        ("json", Terminal(), True),
+        ("console", io.StringIO(), False),
+    ],
+)
+def test_lines_are_json_unless_people_read_them(
+    log_format: LogFormat, stream: io.StringIO, is_json: bool
+) -> None:
+    configure_logs("info", log_format, stream=stream)
+    structlog.get_logger().info("ready", model="tiny")
+    logging.getLogger("uvicorn").warning("of a library")
+    own, library = stream.getvalue().splitlines()
+    for line, event in ((own, "ready"), (library, "of a library")):
+        assert event in line
+        assert line.startswith("{") == is_json
+        if is_json:
+            assert json.loads(line)["event"] == event
