@@ -21,7 +21,12 @@ from model.interop.huggingface.config_files import M2M100Config, MarianConfig, r
 from model.interop.huggingface.settings import check_model_type
 from model.interop.languages import Languages
 from model.interop.marian_folder import KEPT_FOLDER
-from model.interop.marian_import import import_firefox, import_m2m100, import_marian
+from model.interop.marian_import import (
+    import_ctranslate2,
+    import_firefox,
+    import_m2m100,
+    import_marian,
+)
 
 
 @click.group(name="import", epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de")
@@ -31,21 +36,23 @@ def import_() -> None:
 
 _DESTINATION = click.argument("folder", type=options.path_type, metavar="DIR")
 _NAME = click.option("--name", help="Name of the model in the API [default: that of SRC].")
+_SOURCES = click.option(
+    "--source", "sources", metavar="CODE[,CODE…]", default="",
+    help="Source languages [default: those that SRC declares].",
+)  # fmt: skip
+_TARGETS = click.option(
+    "--target", "targets", metavar="CODE[,CODE…]", default="",
+    help="Target languages [default: those that SRC declares, or all that have symbols].",
+)  # fmt: skip
 _OPTIONS = (
     click.argument("source", metavar="SRC"),
     _DESTINATION,
     _NAME,
-    click.option(
-        "--source", "sources", metavar="CODE[,CODE…]", default="",
-        help="Source languages [default: those that SRC declares].",
-    ),
-    click.option(
-        "--target", "targets", metavar="CODE[,CODE…]", default="",
-        help="Target languages [default: those that SRC declares, or all that have symbols].",
-    ),
+    _SOURCES,
+    _TARGETS,
     options.revision,
     options.cache,
-)  # fmt: skip
+)
 
 
 def _import_options(verb: Callable[..., None]) -> Callable[..., None]:
@@ -106,6 +113,28 @@ def firefox(source: Path, folder: Path, name: str | None, sources: str, targets:
     """
     languages = Languages(_codes(sources), _codes(targets))
     config = import_firefox(source, folder, name, languages)
+    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
+
+
+@import_.command(
+    epilog="Example: attend import ctranslate2 opus-mt-en-de-ct2/ checkpoints/en-de "
+    "--source en --target de"
+)
+@click.argument("source", type=options.path_type, metavar="SRC")
+@_DESTINATION
+@_NAME
+@_SOURCES
+@_TARGETS
+def ctranslate2(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+    """Convert the CTranslate2 folder in SRC to a checkpoint in DIR.
+
+    SRC has model.bin and its vocabularies, and the SentencePiece models of the original model:
+    source.spm and target.spm, one *.model for both sides, or sentencepiece.bpe.model of M2M-100 or
+    NLLB. The languages are --source and --target, or the end of SRC's name, as in opus-mt-en-de;
+    M2M-100 and NLLB have tokens for theirs. DIR must be new or empty.
+    """
+    languages = Languages(_codes(sources), _codes(targets))
+    config = import_ctranslate2(source, folder, name, languages)
     click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
 
 

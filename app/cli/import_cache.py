@@ -10,7 +10,7 @@ from app import __version__
 from model.errors import CheckpointError
 from model.interop.marian_folder import project_of
 
-_READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml", ".model", ".md", ".gz"}
+_READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml", ".model", ".md", ".gz", ".txt"}
 """Extensions of the files that an import may read."""
 
 

@@ -29,7 +29,7 @@ from app.hub.firefox_registry import (
     read_registry,
     server_of,
 )
-from app.hub.listing import CONFIG_FILE, KEPT_FOLDER, README_FILE
+from app.hub.listing import CONFIG_FILE, README_FILE
 from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin
 from app.hub.requests import Hub, UnreachableError
@@ -39,6 +39,7 @@ from model.checkpoint.config import CheckpointConfig, read_config
 from model.checkpoint.shelf_folder import find_checkpoints
 from model.errors import ModelError
 from model.interop.huggingface.config_files import read_object
+from model.interop.huggingface.settings import VERBS
 
 _log = structlog.get_logger()
 
@@ -215,19 +216,17 @@ def importer_of(folder: Path) -> Importer:
 
     Raises `PullError` for an architecture that cannot be imported.
     """
-    from model.interop.marian_folder import firefox_models
-    from model.interop.marian_import import import_firefox, import_m2m100, import_marian  # torch
+    from model.interop import marian_import  # needs torch
+    from model.interop.marian_folder import project_of
 
-    importers: dict[str, Importer] = {"marian": import_marian, "m2m_100": import_m2m100}
-    if firefox_models(folder) and not (folder / CONFIG_FILE).exists():
-        return import_firefox
-    if (folder / KEPT_FOLDER / CONFIG_FILE).exists() or not (folder / CONFIG_FILE).exists():
-        return import_marian  # attend's own exports, and Marian's own format
+    if project := project_of(folder):
+        importer: Importer = getattr(marian_import, f"import_{project}")
+        return importer
+    if not (folder / CONFIG_FILE).exists():
+        return marian_import.import_marian  # which names what is missing
     model_type = read_object(folder / CONFIG_FILE).get("model_type")
-    if model_type in importers:
-        return importers[model_type]
     found = f"is a {model_type!r} model" if model_type else f"{CONFIG_FILE} has no model_type"
-    raise PullError(f"{folder.name}: {found}; attend imports {', '.join(importers)}")
+    raise PullError(f"{folder.name}: {found}; attend imports {', '.join(VERBS)}")
 
 
 def _importer_of_pair(model: FirefoxModel) -> Importer:

@@ -27,6 +27,7 @@ _MAX_SMALL = 50_000_000
 _WEIGHTS = (  # the first that there is
     ("model", ".safetensors"),
     ("pytorch_model", ".bin"),
+    ("model", ".bin"),  # CTranslate2's
     ("", ".npz"),
 )
 
@@ -133,7 +134,7 @@ def weight_files(listing: Listing) -> list[RemoteFile]:
     others = sorted({PurePosixPath(file.path).suffix for file in listing.files} - _SMALL)
     raise PullError(
         f"{listing.repository}: has no weights that can be imported: model.safetensors, "
-        f"pytorch_model.bin, their shards, or *.npz; it has {', '.join(others) or 'none'}"
+        f"pytorch_model.bin, their shards, model.bin, *.npz; it has {', '.join(others) or 'none'}"
     )
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from app.errors import PullError
 
 OPUS_MT = "Helsinki-NLP"
-"""The owner of the models whose names may be given alone."""
+_OWNERS = {"opus-mt": OPUS_MT, "quickmt-": "quickmt"}
+"""Start of a name that may be given alone → its owner."""
 
 _NAME = re.compile(r"[\w-][\w.-]{0,95}")
 _REVISION = re.compile(r"[\w][\w./-]{0,199}")
@@ -22,10 +23,11 @@ def is_name(source: str) -> bool:
 
 
 def repository_of(name: str) -> str:
-    """Return the full name: `opus-mt-en-de` is `Helsinki-NLP/opus-mt-en-de`. Raises `PullError`."""
+    """Return the full name: `opus-mt-en-de` is `Helsinki-NLP/opus-mt-en-de`, and `quickmt-fr-en`
+    `quickmt/quickmt-fr-en`. Raises `PullError`."""
     owner, slash, model = name.rpartition("/")
-    if not slash and model.startswith("opus-mt"):
-        owner = OPUS_MT
+    if not slash:
+        owner = next((one for start, one in _OWNERS.items() if model.startswith(start)), "")
     parts = (owner, model)
     if not all(_NAME.fullmatch(part) and ".." not in part for part in parts):
         raise PullError(

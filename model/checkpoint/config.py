@@ -20,6 +20,7 @@ from model.alignment.from_attention import AlignmentMethod
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.decoding.rules import HuggingFaceRule, MarianRule, traits_of
 from model.errors import CheckpointError
+from model.text.marian_tokenizer import MARIAN_ENDS, SequenceEnds
 from model.transformer.config import TransformerConfig, describe_validation
 
 Direction: TypeAlias = tuple[str, str]
@@ -83,12 +84,14 @@ class MarianVocabulary(BaseModel):
 
     separate        the target has separate ids, in target_vocab.json
     target_symbols  API code → symbol, such as `fr` → `>>fra<<`; empty with a single target
+    ends            what sources start and end with, and the first token of translations
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     separate: bool = False
     target_symbols: dict[str, str] = {}
+    ends: SequenceEnds = MARIAN_ENDS
 
 
 class MultilingualVocabulary(BaseModel):
@@ -173,8 +176,10 @@ class CheckpointConfig(BaseModel):
 
     def first_id(self, target: str) -> int | None:
         """The first token of translations to a language; see `TextCodec.first_id`."""
-        vocabulary = self.multilingual_vocabulary
-        return vocabulary.languages[target][1] if vocabulary else None
+        if vocabulary := self.multilingual_vocabulary:
+            return vocabulary.languages[target][1]
+        first = self.marian_vocabulary and self.marian_vocabulary.ends.first
+        return first[1] if first else None
 
     @property
     def is_two_way(self) -> bool:

@@ -98,7 +98,7 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
             )
         elif marian:
             tokenizer = MarianTokenizer.load(
-                folder, marian.target_symbols, separate=marian.separate
+                folder, marian.target_symbols, separate=marian.separate, ends=marian.ends
             )
         else:
             tokenizer = Tokenizer(read_file(path), str(path))

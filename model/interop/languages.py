@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from model.checkpoint.config import AnyPair, Direction
 from model.errors import CheckpointError
 from model.text.language_codes import codes_of_symbols, standard_code
 from model.text.marian_tokenizer import symbols
@@ -52,6 +53,27 @@ def all_pairs(origin: str, sources: Sequence[str], targets: Sequence[str]) -> li
     if not pairs:
         raise CheckpointError(f"{origin}: from {', '.join(sources)} to itself is no translation")
     return list(pairs)
+
+
+def select_pairs(
+    origin: str, known: Sequence[str], languages: Languages
+) -> list[Direction] | AnyPair:
+    """Return all pairs of languages, or those between the given sources and targets.
+
+    Raises `CheckpointError`.
+    """
+    for side, codes in (("source", languages.sources), ("target", languages.targets)):
+        if unknown := [code for code in codes if code not in known]:
+            raise CheckpointError(
+                f"{origin}: no {side} language {unknown[0]!r}; there are: {', '.join(known)}"
+            )
+    if not languages.sources and not languages.targets:
+        return AnyPair(tuple(known))
+    sources, targets = languages.sources or known, languages.targets or known
+    pairs = all_pairs(origin, sources, targets)
+    if len(sources) > 1 and set(sources) == set(targets):
+        return AnyPair(tuple(dict.fromkeys(sources)))
+    return pairs
 
 
 CARD_FILE = "README.md"

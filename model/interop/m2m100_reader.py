@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from model.checkpoint.config import AnyPair, Direction
 from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.config_files import TOKENIZER_FILE, M2M100Config, read_object
 from model.interop.huggingface.settings import read_settings
 from model.interop.huggingface_reader import read_weights, shape_of
-from model.interop.languages import Languages, all_pairs
+from model.interop.languages import Languages, select_pairs
 from model.interop.m2m100.languages import FAST_TOKENIZER_FILE, LANGUAGE_FILES, language_tokens
 from model.text.marian_tokenizer import VOCABULARY_FILE
 from model.text.multilingual_tokenizer import PIECES_FILE, LanguageTokens, MultilingualTokenizer
@@ -47,7 +46,7 @@ def read_m2m100(folder: Path, languages: Languages) -> ForeignModel:
     return ForeignModel(
         project="M2M-100 or NLLB",
         origin="Hugging Face format",
-        directions=_directions(folder, list(tokenizer.languages.tokens), languages),
+        directions=select_pairs(str(folder), list(tokenizer.languages.tokens), languages),
         beam_size=settings.beam_size,
         length_penalty=settings.length_penalty,
         rule=settings.rule,
@@ -90,19 +89,3 @@ def _read_tokenizer(folder: Path, size: int) -> MultilingualTokenizer:
         return MultilingualTokenizer(plain.files, LanguageTokens(tokens, behind), size, str(folder))
     except TokenizerError as error:
         raise CheckpointError(str(error)) from None
-
-
-def _directions(folder: Path, known: list[str], languages: Languages) -> list[Direction] | AnyPair:
-    """Return all pairs, or those between the given sources and targets."""
-    for side, codes in (("source", languages.sources), ("target", languages.targets)):
-        if unknown := [code for code in codes if code not in known]:
-            raise CheckpointError(
-                f"{folder}: no {side} language {unknown[0]!r}; there are: {', '.join(known)}"
-            )
-    if not languages.sources and not languages.targets:
-        return AnyPair(tuple(known))
-    sources, targets = languages.sources or known, languages.targets or known
-    pairs = all_pairs(str(folder), sources, targets)
-    if len(sources) > 1 and set(sources) == set(targets):
-        return AnyPair(tuple(dict.fromkeys(sources)))
-    return pairs

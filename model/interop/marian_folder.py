@@ -10,6 +10,8 @@ from model.interop.huggingface.settings import VERBS
 
 _FIREFOX_NAME = re.compile(r"model\.[a-z_]+\..*bin(\.gz)?")
 
+CTRANSLATE2_FILE = "model.bin"
+
 KEPT_FOLDER = "attend"
 """Subfolder of an export for what the format cannot express, so that an import restores it."""
 
@@ -19,9 +21,13 @@ def project_of(folder: Path) -> str | None:
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         return "marian"
     if not (folder / CONFIG_FILE).exists():
+        if is_ctranslate2(folder):  # of version 5, without a configuration
+            return "ctranslate2"
         if firefox_models(folder):
             return "firefox"
         return "marian" if contains_npz(folder) else None
+    if is_ctranslate2(folder):
+        return "ctranslate2"
     try:
         return VERBS.get(str(read_object(folder / CONFIG_FILE).get("model_type")))
     except CheckpointError:
@@ -36,3 +42,8 @@ def firefox_models(folder: Path) -> list[Path]:
 def contains_npz(folder: Path) -> bool:
     """Whether the folder looks like Marian's own format."""
     return any(folder.glob("*.npz"))
+
+
+def is_ctranslate2(folder: Path) -> bool:
+    """Whether the folder looks like CTranslate2's, which alone has such vocabularies."""
+    return any(folder.glob("*_vocabulary.json")) or any(folder.glob("*_vocabulary.txt"))

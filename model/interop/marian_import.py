@@ -16,6 +16,7 @@ from model.checkpoint.golden import read_golden
 from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
+from model.interop.ctranslate2_reader import read_ctranslate2
 from model.interop.firefox_reader import read_firefox
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.config_files import read_object
@@ -77,13 +78,23 @@ def import_firefox(
     return _write(read_firefox(folder, languages), folder, destination, name)
 
 
+def import_ctranslate2(
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
+) -> CheckpointConfig:
+    """Import a CTranslate2 folder; see `import_marian`."""
+    _check_folders(folder, destination, "a CTranslate2 folder")
+    return _write(read_ctranslate2(folder, languages, name=name), folder, destination, name)
+
+
 def _write(
     read: ForeignModel, folder: Path, destination: Path, name: str | None
 ) -> CheckpointConfig:
     tokenizer, marian, multilingual = read.tokenizer, None, None
     if isinstance(tokenizer, MarianTokenizer):
         marian = MarianVocabulary(
-            separate=tokenizer.separate, target_symbols=tokenizer.target_symbols
+            separate=tokenizer.separate,
+            target_symbols=tokenizer.target_symbols,
+            ends=tokenizer.ends,
         )
     else:
         multilingual = MultilingualVocabulary(

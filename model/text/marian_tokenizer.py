@@ -6,6 +6,7 @@ ids, and `target_vocab.json` those of the target if it has separate ids.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -19,11 +20,30 @@ TARGET_PIECES_FILE = "target.spm"
 VOCABULARY_FILE = "vocab.json"
 TARGET_VOCABULARY_FILE = "target_vocab.json"
 
-EOS, UNK, PAD = "</s>", "<unk>", "<pad>"
+BOS, EOS, UNK, PAD = "<s>", "</s>", "<unk>", "<pad>"
+
+
+@dataclass(frozen=True)
+class SequenceEnds:
+    """What an encoder's input starts and ends with, and what a translation starts with.
+
+    bos    `<s>` precedes the source
+    eos    `</s>` follows it; it also stands for a text without pieces
+    first  the first token of every translation, and its id; None: the decoder chooses it
+    """
+
+    bos: bool = False
+    eos: bool = True
+    first: tuple[str, int] | None = None
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (stored in a checkpoint)
+
+
+MARIAN_ENDS = SequenceEnds()
 
 
 class MarianTokenizer(TableCodec):
-    """The `TextCodec` of Marian models.
+    """The `TextCodec` of Marian models, and of others with pieces and ids in separate files.
 
     `files` maps file names to content, `target_symbols` languages to symbols (`fr` → `>>fra<<`),
     empty for a model with a single target, which has no symbol. Pieces missing from the vocabulary
@@ -31,9 +51,14 @@ class MarianTokenizer(TableCodec):
     """
 
     def __init__(
-        self, files: Mapping[str, bytes], target_symbols: Mapping[str, str], origin: str
+        self,
+        files: Mapping[str, bytes],
+        target_symbols: Mapping[str, str],
+        origin: str,
+        ends: SequenceEnds = MARIAN_ENDS,
     ) -> None:
         self.files: Mapping[str, bytes] = dict(files)
+        self.ends = ends
         first = files[SOURCE_PIECES_FILE]
         reader = SentencePieces(first, f"{origin}/{SOURCE_PIECES_FILE}")
         target_reader = reader
@@ -57,27 +82,41 @@ class MarianTokenizer(TableCodec):
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
         self.target_unk_id = self.target_pieces.index(UNK)
         self.target_symbols = dict(target_symbols)
-        self.n_control_tokens = 1 + bool(target_symbols)  # `</s>`, and the target's symbol
+        if ends.bos and BOS not in known:
+            raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no {BOS} piece")
+        self._bos = [Token(known[BOS], BOS, 0, 0)] if ends.bos else []
+        if ends.first and ends.first != (self.target_pieces[ends.first[1]], ends.first[1]):
+            raise TokenizerError(f"{origin}: {ends.first[0]} does not have id {ends.first[1]}")
+        self.n_control_tokens = ends.bos + ends.eos + bool(target_symbols)
         self._symbol_ids = {symbol: known[symbol] for symbol in target_symbols.values()}
         special = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
+        if ends != MARIAN_ENDS:
+            special |= {BOS, *([ends.first[0]] if ends.first else [])}
         source = target = PieceTable(reader, self.source_pieces, special, unk_id)
         if self.separate or target_reader is not reader:
             target = PieceTable(target_reader, self.target_pieces, special, self.target_unk_id)
         super().__init__(source, target, eos_id, pad_id)
 
     @classmethod
-    def load(cls, folder: Path, target_symbols: Mapping[str, str], *, separate: bool) -> Self:
+    def load(
+        cls,
+        folder: Path,
+        target_symbols: Mapping[str, str],
+        *,
+        separate: bool,
+        ends: SequenceEnds = MARIAN_ENDS,
+    ) -> Self:
         """Read the files of a folder, `target_vocab.json` if `separate`. Raises as the class."""
         names = [SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE]
         if separate:
             names.append(TARGET_VOCABULARY_FILE)
-        return cls(read_files(folder, names), target_symbols, str(folder))
+        return cls(read_files(folder, names), target_symbols, str(folder), ends)
 
     def can_translate_to(self, language: str) -> bool:
         return not self.target_symbols or language in self.target_symbols
 
-    def first_id(self, target_language: str) -> None:
-        return
+    def first_id(self, target_language: str) -> int | None:
+        return self.ends.first[1] if self.ends.first else None
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
@@ -85,18 +124,20 @@ class MarianTokenizer(TableCodec):
         """Return the target's symbol if there are several targets, the pieces, `</s>`."""
         symbols = self._symbols(target_language)
         return [
+            *self._bos,
             *(Token(self._symbol_ids[symbol], symbol, 0, 0) for symbol in symbols),
-            *self.tokenize(text),
-            self._end(text),
+            *(tokens := self.tokenize(text)),
+            *([self._end(text)] if self.ends.eos or not tokens else []),
         ]
 
     def source_ids(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
         return [
+            *(token.id for token in self._bos),
             *(self._symbol_ids[symbol] for symbol in self._symbols(target_language)),
-            *self._source.ids(text),
-            self.eos_id,
+            *(ids := self._source.ids(text)),
+            *([self.eos_id] if self.ends.eos or not ids else []),
         ]
 
     def source_symbols(self, target_language: str, tag: str = "") -> list[int]:
@@ -122,7 +163,11 @@ class MarianTokenizer(TableCodec):
         return [self.target_symbols[target_language]]
 
     def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
-        return [*self._target.tokens(text), self._end(text)]
+        first = []
+        if self.ends.first and target_language is not None:
+            piece, token_id = self.ends.first
+            first = [Token(token_id, piece, 0, 0)]
+        return [*first, *self._target.tokens(text), self._end(text)]
 
 
 def symbols(pieces: Sequence[str]) -> list[str]:

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Self
 
 from model.errors import LanguageError, TokenizerError
-from model.text.marian_tokenizer import EOS, PAD, UNK, VOCABULARY_FILE, read_pieces
+from model.text.marian_tokenizer import BOS, EOS, PAD, UNK, VOCABULARY_FILE, read_pieces
 from model.text.piece_table import PieceTable, TableCodec, read_files
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
 PIECES_FILE = "sentencepiece.bpe.model"
 
-BOS = "<s>"
 SPECIAL = (BOS, PAD, EOS, UNK)
 """By id."""
 

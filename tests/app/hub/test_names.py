@@ -12,6 +12,7 @@ from app.hub.names import check_revision, is_name, repository_of
         ("opus-mt-en-de", "Helsinki-NLP/opus-mt-en-de"),
         ("opus-mt-tc-big-en-cat_oci_spa", "Helsinki-NLP/opus-mt-tc-big-en-cat_oci_spa"),
         ("facebook/m2m100_418M", "facebook/m2m100_418M"),
+        ("quickmt-fr-en", "quickmt/quickmt-fr-en"),
     ],
 )
 def test_names_are_completed(name: str, repository: str) -> None:

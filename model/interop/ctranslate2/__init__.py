@@ -1,0 +1,1 @@
+"""CTranslate2's folders: the binary format, its Transformer in attend's terms, vocabularies."""
