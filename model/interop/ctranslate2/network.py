@@ -111,7 +111,8 @@ def network_shape(
         "share_embeddings": variables.same(source, target),
         "tie_output": PROJECTION in variables and variables.same(PROJECTION, target),
         "output_bias": added or "decoder/projection/bias" in variables,
-    } | ids
+        **ids,
+    }
     if added:
         values["pad_id"] = pad_id
         if starts_with_zeros(variables):
