@@ -73,7 +73,7 @@ def _write_checkpoint(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine as a test, in an event loop of its own, for at most 20 seconds.
+    """Run a coroutine as a test, in an event loop of its own, for at most 100 seconds.
 
     Fixtures that are asynchronous context managers are entered.
     """
@@ -89,7 +89,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
                     arguments[name] = await stack.enter_async_context(value)
             await test(**arguments)
 
-    asyncio.run(asyncio.wait_for(run(), timeout=20))
+    asyncio.run(asyncio.wait_for(run(), timeout=100))
     return True
 
 

@@ -73,7 +73,7 @@ def test_python(url: str, example: str, writes_examples: bool) -> None:
 @pytest.mark.parametrize("example", SHELL)
 def test_curl(url: str, example: str) -> None:
     command = example.replace(DOCUMENTED_URL, url).replace("curl ", "curl --silent --fail ", 1)
-    done = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=60)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=300)
     assert json.loads(done.stdout)
 
 

@@ -35,7 +35,7 @@ def package(server: httpx.Client, tmp_path_factory: pytest.TempPathFactory) -> I
             GENERATOR, "generate", "--path", "openapi.json", "--config", "config.yml",
             "--meta", "none", "--output-path", "generated_attend", "--fail-on-warning",
         ],
-        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in (done.stdout + done.stderr).lower()

@@ -150,7 +150,7 @@ class Stored:
             "name": "Homes", "source_lang": "EN", "target_lang": "FR",
             "entries": "house\tdemeure", "entries_format": "tsv",
         }  # fmt: skip
-        response = requests.post(f"{self._url}/v2/glossaries", json=body, timeout=10)
+        response = requests.post(f"{self._url}/v2/glossaries", json=body, timeout=300)
         found: str = response.json()["glossary_id"]
         return found
 
@@ -210,7 +210,7 @@ def test_every_answer_to_a_file_is_as_described(
     operation = SCHEMA["/translate_file"]["POST"]
     response = session.post(
         f"{url}/translate_file", files={"file": file}, data=fields, headers={"Accept": accept},
-        timeout=60,
+        timeout=300,
     )  # fmt: skip
     statuses.setdefault(f"{operation.label}, files", Counter())[response.status_code] += 1
     case = operation.Case(media_type="multipart/form-data", body={**fields})

@@ -38,7 +38,7 @@ def translate(client: httpx.Client, **body: Any) -> list[dict[str, Any]]:
 def translate_at_the_command_line(text: str, source: str, target: str) -> dict[str, Any]:
     done = subprocess.run(
         [ATTEND, "translate", "--source", source, "--target", target, "--json"],
-        input=text, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=True,
+        input=text, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     line: dict[str, Any] = json.loads(done.stdout)
     return line
@@ -135,7 +135,7 @@ def test_aligns_words_that_change_places(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = subprocess.run(
-        [ATTEND, "align", file], env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
+        [ATTEND, "align", file], env=ENVIRONMENT, capture_output=True, text=True, timeout=300,
         check=True,
     )  # fmt: skip
     sister, no, red, car = {"1-1"}, {"3-2", "3-4"}, {"6-8"}, {"7-7"}

@@ -88,7 +88,7 @@ class FakeEngine:
             return []
         self.in_step.set()
         if self.gate:
-            assert self.gate.acquire(timeout=10)
+            assert self.gate.acquire(timeout=60)
         finished: list[Finished] = []
         for job, left in list(self._left.values()):
             if DISASTER in job.source_ids:

@@ -45,8 +45,8 @@ def listening(engine: Engine, checkpoint: Path, **settings: Any) -> Iterator[str
 
 
 def _wait_until_ready(url: str) -> None:
-    end = time.monotonic() + 30
-    with httpx.Client(base_url=url) as client:
+    end = time.monotonic() + 60
+    with httpx.Client(base_url=url, timeout=60) as client:
         while client.get("/readyz").status_code != httpx.codes.OK:
             if time.monotonic() > end:
                 pytest.fail("not ready")

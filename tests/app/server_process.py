@@ -36,7 +36,7 @@ def serving(
         env=ENVIRONMENT, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             wait_until_ready(process, client)
             yield process, client
     finally:
@@ -45,7 +45,7 @@ def serving(
 
 
 def wait_until_ready(process: subprocess.Popen[str], client: httpx.Client) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
         try:
             if client.get("/readyz").status_code == httpx.codes.OK:

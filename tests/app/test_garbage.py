@@ -10,7 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -46,7 +46,7 @@ class Client:
     """Asks a server on one connection."""
 
     def __init__(self, url: str) -> None:
-        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> int:
         headers["Content-Type"] = "application/json"
@@ -78,13 +78,14 @@ class Client:
 def test_a_request_leaves_nothing_to_the_collector(
     path: str, body: dict[str, Any], status: int, tiny_checkpoint: Path
 ) -> None:
-    with listening(FakeEngine(), tiny_checkpoint, sentence_cache_bytes=0) as url:
-        client = Client(url)
+    with (
+        listening(FakeEngine(), tiny_checkpoint, sentence_cache_bytes=0) as url,
+        closing(Client(url)) as client,
+    ):
         assert client.post(path, body) == status  # what is made once, is made
         with unreachable() as found:
             for _ in range(N_REQUESTS):
                 client.post(path, body)
             time.sleep(0.05)  # the last request ends after its answer
-        client.close()
     kinds = Counter(f"{type(one).__module__}.{type(one).__name__}" for one in found)
     assert {kind: n for kind, n in kinds.items() if kind.startswith(OURS)} == {}

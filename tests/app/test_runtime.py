@@ -48,7 +48,7 @@ class Models:
     n_settled: int = 0
 
     def load(self, settings: Settings, metrics: Metrics) -> Runtime:
-        assert self.may_load.wait(10)
+        assert self.may_load.wait(60)
         if self.failure:
             raise self.failure
         checkpoint = replace(load_checkpoint(self.folder), golden=tuple(self.golden))
@@ -286,7 +286,7 @@ async def test_a_wedged_engine_is_not_alive_and_does_not_hold_up_the_end(
     engine = models.engines[0]
     engine.gate = threading.Semaphore(1)
     models.may_load.set()
-    settings = Settings.parse(checkpoint=models.folder, request_timeout=0.3)
+    settings = Settings.parse(checkpoint=models.folder, request_timeout=1)
     app = create_app(settings, models.load, when_ready=models.settled)
     async with (
         app.router.lifespan_context(app),

@@ -10,6 +10,7 @@ import httpx
 
 from benchmarks.ct2_server import MAX_BATCH, MicroBatcher, create_app
 from model.checkpoint.reader import load_checkpoint
+from tests.app.waiting import until
 
 
 @dataclass
@@ -23,7 +24,7 @@ class FakeTranslator:
     def translate_batch(self, sources: list[list[str]], **options: Any) -> list[Any]:
         self.batches.append(sources)
         self.options = options
-        assert self.gate.acquire(timeout=10)
+        assert self.gate.acquire(timeout=60)
         if ["poison"] in sources:
             raise ValueError("poison")
         return [SimpleNamespace(hypotheses=[source[1:-1]]) for source in sources]
@@ -62,7 +63,7 @@ def test_requests_that_wait_for_a_worker_form_the_next_batch() -> None:
         tasks = []
         for index in range(4):
             tasks.append(asyncio.create_task(batcher.translate([str(index)])))
-            await asyncio.sleep(0.03)
+            await until(lambda: len(translator.batches) == 1)
         translator.gate.release(10)
         return await asyncio.gather(*tasks)
 
@@ -78,8 +79,7 @@ def test_two_workers_have_two_batches_at_a_time() -> None:
         tasks = []
         for index in range(2):
             tasks.append(asyncio.create_task(batcher.translate([str(index)])))
-            await asyncio.sleep(0.03)
-        assert len(translator.batches) == 2
+            await until(lambda n=index + 1: len(translator.batches) == n)  # type: ignore[misc]
         translator.gate.release(10)
         await asyncio.gather(*tasks)
 

@@ -115,6 +115,6 @@ def test_control_c_ends_it_without_a_traceback(tiny_checkpoint: Path) -> None:
         process.stdout.readline()
         time.sleep(0.5)  # until it waits for the next line
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert b"Traceback" not in errors

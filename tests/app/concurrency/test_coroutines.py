@@ -40,7 +40,7 @@ async def test_a_cancelled_caller_delays_nobody() -> None:
     waiting = [asyncio.create_task(turn_of_the_loop()) for _ in range(3)]
     waiting[0].cancel()
     waiting[1].cancel()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(60):
         await asyncio.gather(*waiting, return_exceptions=True)
         await turn_of_the_loop()
     assert [one.cancelled() for one in waiting] == [True, True, False]

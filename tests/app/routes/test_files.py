@@ -196,7 +196,7 @@ async def test_so_many_files_at_a_time(serve: Serve) -> None:
 
 def _is_working(engine: FakeEngine) -> bool:
     engine.in_step.clear()
-    return engine.in_step.wait(timeout=10)
+    return engine.in_step.wait(timeout=60)
 
 
 async def test_a_file_has_only_so_long(serve: Serve) -> None:

@@ -20,7 +20,7 @@ async def test_alive_while_a_model_loads_but_not_started_or_ready(tiny_checkpoin
     loading = threading.Event()
 
     def load(settings: Settings, metrics: Metrics) -> Runtime:
-        loading.wait(10)
+        loading.wait(60)
         return load_runtime(settings, metrics)
 
     app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load)
@@ -72,7 +72,7 @@ async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
     reported: list[BaseException] = []
 
     def load(settings: Settings, metrics: Metrics) -> Runtime:
-        loading.wait(10)
+        loading.wait(60)
         return load_runtime(settings, metrics)
 
     app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load, reported.append)

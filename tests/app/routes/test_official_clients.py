@@ -180,7 +180,7 @@ def _occupy(url: str, engine: FakeEngine) -> threading.Thread:
         target=httpx.post, args=[f"{url}/translate"], kwargs={"json": body, "timeout": 20}
     )
     thread.start()
-    assert engine.in_step.wait(10)
+    assert engine.in_step.wait(60)
     return thread
 
 

@@ -124,7 +124,7 @@ async def test_a_pivoted_request_has_one_slot(serve: Serve, row_of_checkpoints: 
             engine.in_step.clear()
         pivoting = asyncio.create_task(client.post("/translate", json=body))
         for engine in (first, second):
-            await asyncio.to_thread(engine.in_step.wait, 10)
+            await asyncio.to_thread(engine.in_step.wait, 60)
             refused = await client.post("/translate", json=direct)
             assert refused.status_code == 429
             engine.release(1)

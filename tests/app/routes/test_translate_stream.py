@@ -156,7 +156,7 @@ def warm(n_steps: int) -> FakeEngine:
 
 async def test_the_deadline_is_an_event_too(serve: Serve) -> None:
     engine = warm(n_steps=5)
-    async with serve(engine, request_timeout=0.5) as client:
+    async with serve(engine, request_timeout=1.5) as client:
         events = await ask(client, text="The house is green.")
         engine.release()
     assert [name for name, _ in events] == ["token", "token", "error"]
@@ -188,7 +188,9 @@ async def test_comments_keep_it_alive(serve: Serve, monkeypatch: pytest.MonkeyPa
     engine = FakeEngine(n_steps=5, gate=threading.Semaphore(5))
     async with serve(engine) as client:
         body = {"text": "The house is green.", "target": "fr", "stream": True}
+        engine.in_step.clear()
         asking = asyncio.create_task(client.post("/translate", json=body))
+        await asyncio.to_thread(engine.in_step.wait, 60)
         await asyncio.sleep(0.1)
         engine.release()
         response = await asking
@@ -217,11 +219,12 @@ def test_a_served_stream_comes_in_parts_and_can_be_left(
         assert arrivals[0] < arrivals[-1] / 2
         assert len(arrivals) > 10
 
-        with client.stream("POST", "/translate", json=body) as response:
+        longer = body | {"text": texts * 30}
+        with client.stream("POST", "/translate", json=longer) as response:
             pieces = response.iter_text()  # to be held: without it the client leaves
             next(pieces)
             assert client.post("/translate", json=quick).status_code == 429
-        end = time.monotonic() + arrivals[-1] / 2
+        end = time.monotonic() + 10 + 10 * arrivals[-1]
         while (response := client.post("/translate", json=quick)).status_code == 429:
             assert time.monotonic() < end
             time.sleep(0.02)

@@ -88,7 +88,7 @@ class Gate:
     def _first(self, *arguments: Any) -> int:
         if not self.entered.is_set():
             self.entered.set()
-            assert self.opened.wait(timeout=10)
+            assert self.opened.wait(timeout=60)
             if self._error:
                 raise self._error
         return self._run(*arguments)

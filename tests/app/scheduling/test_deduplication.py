@@ -152,7 +152,7 @@ async def test_each_is_told_the_time_since_it_asked() -> None:
         clock.now += 1
         engine.release(1)
         await blocking
-        await asyncio.to_thread(engine.in_step.wait, 10)
+        await asyncio.to_thread(engine.in_step.wait, 60)
         clock.now += 4
         third = submit(scheduler, 11)
         await settle()

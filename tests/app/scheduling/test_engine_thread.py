@@ -125,7 +125,7 @@ async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: 
         engine.in_step.clear()
         lost = submit(scheduler, COLLAPSE)
         await until(lambda: scheduler.load.in_flight == 1)
-        await asyncio.to_thread(engine.in_step.wait, 10)
+        await asyncio.to_thread(engine.in_step.wait, 60)
         explaining = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         waiting = [submit(scheduler, 11) for _ in range(n_waiting)]
         await settle()

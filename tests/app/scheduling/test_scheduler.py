@@ -25,7 +25,7 @@ from tests.app.waiting import settle, until
 async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio.Task[Any]:
     """A sentence that is in the engine, whose step waits at the gate."""
     task = submit(scheduler, name)
-    await asyncio.to_thread(engine.in_step.wait, 10)
+    await asyncio.to_thread(engine.in_step.wait, 60)
     return task
 
 
@@ -110,7 +110,7 @@ async def test_queue_and_work_are_timed_by_the_clock() -> None:
         engine.release(1)
         [done] = await first
         assert (done.queued, done.worked) == (0, 2)
-        await asyncio.to_thread(engine.in_step.wait, 10)
+        await asyncio.to_thread(engine.in_step.wait, 60)
         clock.now += 5
         engine.release(1)
         [done] = await second

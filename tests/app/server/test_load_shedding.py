@@ -2,8 +2,8 @@
 
 import asyncio
 import threading
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,6 @@ from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
 from app.server.load_shedding import (
     AT_A_TIME,
-    INTERVAL,
     MANY,
     MAX_LAG,
     SUSTAINED,
@@ -177,32 +176,47 @@ async def test_a_cancelled_request_holds_nobody_up() -> None:
     assert gate.n_coming <= AT_A_TIME
 
 
-async def hold_up() -> None:
-    """For longer than may be; and then let the loop look once."""
-    time.sleep(MAX_LAG + INTERVAL + 0.02)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+class Loop:
+    """An event loop with one timer, which is called when the test says."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.calls: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, call: Callable[..., None], *arguments: object) -> Any:
+        self.calls.append((self.now + delay, partial(call, *arguments)))
+        return SimpleNamespace(cancel=self.calls.clear)
+
+    def turn(self, late: float) -> None:
+        due, call = self.calls.pop()
+        self.now = due + late
+        call()
 
 
-async def test_a_moment_is_forgiven_a_row_is_not_and_it_passes() -> None:
-    lag = LoopLag()
+def test_a_moment_is_forgiven_a_row_is_not_and_it_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, lag = Loop(), LoopLag()
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: loop)
     lag.start()
-    await asyncio.sleep(0.05)
-    assert not lag.sustained
+    for _ in range(3):
+        loop.turn(MAX_LAG / 2)
+        assert not lag.sustained
     for _ in range(SUSTAINED - 1):
-        await hold_up()
+        loop.turn(MAX_LAG + 0.01)
     assert not lag.sustained
-    await hold_up()
+    loop.turn(MAX_LAG + 0.01)
     assert lag.sustained
-    await until(lambda: not lag.sustained)
-    lag.stop()
+    loop.turn(0)
+    assert not lag.sustained
 
 
-async def test_it_stops() -> None:
-    lag = LoopLag()
+def test_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, lag = Loop(), LoopLag()
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: loop)
     lag.stop()  # before it began
     lag.start()
+    assert loop.calls
     lag.stop()
-    for _ in range(SUSTAINED):
-        await hold_up()
-    assert not lag.sustained
+    assert not loop.calls

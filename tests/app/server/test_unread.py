@@ -14,6 +14,7 @@ from app.cli.serve import listen
 from app.server import unread
 from app.server.connections import ConnectionLimits, TimedProtocol
 from app.server.process import AdminServer
+from tests.app.waiting import until
 
 LARGE = 20_000_000  # more than two kernels' buffers take
 PIECE = 100_000
@@ -63,12 +64,12 @@ async def serving(limits: ConnectionLimits) -> AsyncIterator[tuple[Answers, Admi
 
 
 async def until_closed(server: AdminServer, n_left: int = 0) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(server.server_state.connections) > n_left:
             await asyncio.sleep(0.01)
 
 
-def limits(write_timeout: float = 0.3, max_unsent_bytes: int = 10**9) -> ConnectionLimits:
+def limits(write_timeout: float = 1.0, max_unsent_bytes: int = 10**9) -> ConnectionLimits:
     return ConnectionLimits(100, 10, 10, write_timeout, max_unsent_bytes)
 
 
@@ -76,22 +77,19 @@ def limits(write_timeout: float = 0.3, max_unsent_bytes: int = 10**9) -> Connect
 async def test_who_never_reads_is_left(path: bytes) -> None:
     async with serving(limits()) as (app, server, port):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
-        began = time.monotonic()
         writer.write(GET % path)
         await asyncio.sleep(0.1)
         assert len(server.server_state.connections) == 1
         assert app.n_pieces < LARGE // PIECE  # what is not read is not made
         await until_closed(server)
-        assert time.monotonic() - began < 1.5
-        await asyncio.sleep(0.02)
-        assert app.ended == 1
+        await until(lambda: app.ended == 1)
         writer.close()
 
 
 @pytest.mark.parametrize("path", [b"", b"stream"])
 async def test_slow_readers_get_everything(path: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unread, "MIN_RATE", 1)
-    async with serving(limits(write_timeout=1.0)) as (_, _, port):
+    async with serving(limits()) as (_, _, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET % path)
         n_read, began = 0, time.monotonic()
@@ -99,7 +97,7 @@ async def test_slow_readers_get_everything(path: bytes, monkeypatch: pytest.Monk
             data = await reader.read(1_000_000)
             assert data
             n_read += len(data)
-            await asyncio.sleep(0.08)
+            await asyncio.sleep(0.03)
         assert time.monotonic() - began > 1.2
         writer.close()
 
@@ -131,8 +129,8 @@ async def test_a_connection_that_closes_behind_an_answer_that_nobody_reads_gives
     async with serving(one) as (_, server, port):
         _, stuck = await asyncio.open_connection("127.0.0.1", port)
         stuck.write(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") % b"")
-        await asyncio.sleep(0.1)
-        assert [one.transport.is_closing() for one in server.server_state.connections] == [True]
+        held = server.server_state.connections
+        await until(lambda: [one.transport.is_closing() for one in held] == [True])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET % b"")
         assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 200")

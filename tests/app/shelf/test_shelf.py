@@ -49,7 +49,7 @@ class Maker:
     def __call__(self) -> FakeModel:
         self.tried += 1
         if self.gate:
-            assert self.gate.acquire(timeout=10)
+            assert self.gate.acquire(timeout=60)
         if self.failure:
             raise self.failure
         self.made.append(FakeModel(self.n_bytes, failure=self.start_failure))

@@ -43,7 +43,7 @@ async def test_nothing_is_left_to_the_collector(
     serve: Serve, held: list[weakref.ref[Any]], kind: str, is_late: bool
 ) -> None:
     gate = threading.Semaphore(1) if is_late else None
-    timeout = 0.3 if is_late else 60
+    timeout = 1 if is_late else 60
     async with serve(
         FakeEngine(gate=gate), sentence_cache_bytes=0, file_timeout=timeout, request_timeout=timeout
     ) as client:

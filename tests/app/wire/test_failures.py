@@ -82,7 +82,7 @@ async def test_a_full_queue(serve: Serve, way: str) -> None:
     async with serve(engine, max_concurrent_requests=1) as client:
         engine.in_step.clear()
         first = asyncio.create_task(ask(client, "cat"))
-        await asyncio.to_thread(engine.in_step.wait, 10)
+        await asyncio.to_thread(engine.in_step.wait, 60)
         response = await ask(client, "cat")
         engine.release(10)
         assert (await first).status_code == httpx.codes.OK
@@ -149,7 +149,7 @@ async def starting(checkpoint: object, **settings: Any) -> AsyncIterator[httpx.A
     loading = threading.Event()
 
     def load(_: Settings, __: Metrics) -> Runtime:
-        loading.wait(10)
+        loading.wait(60)
         raise RuntimeError
 
     app = create_app(Settings.parse(checkpoint=checkpoint, **settings), load, lambda _: None)

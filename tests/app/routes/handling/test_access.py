@@ -11,9 +11,11 @@ import pytest
 
 from app.settings import Settings
 from app.wire.openapi import OPEN_PATHS
+from tests.app.asking import scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.server.test_own_failures import Logged, logged
+from tests.app.waiting import until
 
 __all__ = ["logged"]
 
@@ -134,10 +136,9 @@ async def test_the_holders_of_keys_take_turns(serve: Serve) -> None:
             done.append(name)
 
         greedy = [asyncio.create_task(ask("first", f"greedy {index}")) for index in range(8)]
-        await asyncio.to_thread(engine.in_step.wait, 10)
-        await asyncio.sleep(0.1)
+        await until(lambda: scheduler(client).load.waiting == len(greedy) - 1)
         modest = asyncio.create_task(ask("s3cond", "modest"))
-        await asyncio.sleep(0.1)
+        await until(lambda: scheduler(client).load.waiting == len(greedy))
         engine.release(100)
         await asyncio.gather(*greedy, modest)
     assert done.index("modest") <= 3
