@@ -31,9 +31,12 @@ RUN apt-get update && apt-get install --yes --no-install-recommends binutils \
         ! -name torch_shm_manager -delete \
     && find /opt/venv/lib \( -name libtorch_cpu.so -o -name libtorch_python.so \
         -o -name libllvmlite.so \) -exec strip --strip-unneeded {} +
-# Compiled here, for the kind of processor that this runs on; on another kind they are compiled anew.
+# Both precisions for this machine's kind of processor, int8 for the other kinds of its architecture.
 # They depend on the text of the sources: hence the installed package rather than this folder's (-P).
-RUN XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -P -m model.engine.compile \
+ARG KERNELS=--every-target
+RUN export XDG_CACHE_HOME=/opt/cache \
+    && /opt/venv/bin/python -P -m model.engine.compile \
+    && if [ -n "${KERNELS}" ]; then /opt/venv/bin/python -P -m model.engine.compile "${KERNELS}" int8; fi \
     && chmod -R a+rX /opt/cache
 # Weights may be written readable for their owner alone, who is nobody in the image.
 COPY checkpoints/en-fr /opt/checkpoints/en-fr

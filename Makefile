@@ -26,7 +26,7 @@ COMPILED := $(VENV)/.compiled
 SOURCES := app model benchmarks deploy tests setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint bench examples version wheel release image clean
+.PHONY: help install serve test lint bench examples version kernels wheel release image clean
 
 # Files of a wheel are dated by the commit, so that two builds of it are the same to the last byte.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null || echo 0)
@@ -37,13 +37,14 @@ help:
 	@echo "make lint     style and types alone"
 	@echo "make bench    speed, load, memory and exactness, in short (docs/benchmarks.md)"
 	@echo "make examples writes golden sentences and the documentation's examples anew"
+	@echo "make kernels  compiled kernels for the wheel that is built next"
 	@echo "make wheel    dist/attend_server-*.whl, with the shipped checkpoint in it"
 	@echo "make release  the wheel with its SBOM, hashes of every dependency, checksums and notes, in dist"
 	@echo "make image    a container image (VARIANT=full or slim)"
 	@echo "make install  the environment, in $(VENV)"
 	@echo "make clean    remove the environment and caches"
 
-install: $(INSTALLED) $(COMPILED)
+install: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "attend needs Python 3.11 or later; PYTHON=… names another")'
@@ -54,7 +55,7 @@ endif
 	$(BIN)/python -m pip install --constraint $(CONSTRAINTS) --editable '.[dev,plot]'
 	touch $@
 
-# The CPU kernels take minutes, which the first start or test would have to wait for.
+# The server compiles what it needs; tests need both precisions.
 $(COMPILED): $(INSTALLED)
 	$(BIN)/python -m model.engine.compile
 	touch $@
@@ -91,6 +92,11 @@ examples: install
 
 version:
 	@echo $(VERSION)
+
+# For every kind of processor of this architecture, in int8; a wheel that is built afterwards has them.
+kernels: $(INSTALLED)
+	rm -rf build/kernels
+	XDG_CACHE_HOME=build/kernels $(BIN)/python -m model.engine.compile --every-target int8
 
 wheel:
 	$(PYTHON) -m pip wheel --no-deps --wheel-dir dist .

@@ -1,7 +1,7 @@
 """Adds to a wheel what lies beside the packages in a checkout: the checkpoint and the recipes.
 
-They become data of the package `app`, where `app/shipped.py` finds them. All else is in
-pyproject.toml.
+They become data of the package `app`, where `app/shipped.py` finds them. If `make kernels` has
+compiled kernels, they become data of the package that uses them. All else is in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 SHIPPED = ("checkpoints", "recipes")
+KERNELS = Path("build/kernels/attend/kernels")
+COMPILED = Path("model/engine/cpu/compiled")
 
 
 class BuildWithShipped(build_py):  # type: ignore[misc]
@@ -32,7 +34,12 @@ class BuildWithShipped(build_py):  # type: ignore[misc]
 
     def _shipped(self) -> list[tuple[Path, Path]]:
         sources = [path for name in SHIPPED for path in Path(name).rglob("*") if path.is_file()]
-        return [(path, Path(self.build_lib, "app", path)) for path in sorted(sources)]
+        shipped = [(path, Path(self.build_lib, "app", path)) for path in sorted(sources)]
+        kernels = [path for path in KERNELS.rglob("*.*") if path.is_file()]
+        return shipped + [
+            (path, Path(self.build_lib, COMPILED, path.relative_to(KERNELS)))
+            for path in sorted(kernels)
+        ]
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """What is installed, for whoever lists it."""

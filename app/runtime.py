@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,7 +28,11 @@ from app.translation.served_model import KnownModel, ServedModel
 from app.translation.service import TranslationService
 from app.wire.native.answers import AnyOf, Info, ModelInfo
 from model.checkpoint.config import AnyPair
+from model.engine.compilation import COMPILATION
 from model.errors import ModelError
+
+LOADING = 3
+"""Seconds from the compilation of kernels to the first answer, for `Retry-After`."""
 
 _log = structlog.get_logger()
 
@@ -190,6 +195,9 @@ class Lifecycle:
         if self._runtime is None:
             if self._closed:
                 raise DrainingError("the server is stopping")
+            if (left := COMPILATION.seconds_left) is not None:
+                seconds = math.ceil(left) + LOADING
+                raise StartingError(f"kernels are compiled, about {seconds} s", seconds)
             raise StartingError("the model is being loaded")
         return self._runtime
 

@@ -44,7 +44,7 @@ ROWS: dict[str, str] = {
     "app.translation app.scheduling app.languages app.observe model.engine "
     "model.engine.protocol model.checkpoint model.text",
     "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
-    "model.checkpoint",
+    "model.checkpoint model.engine",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
     "app.wire": "app.wire.dialects app.wire.native app.translation app.languages app.observe",
     "app.wire.dialects": "app.wire.native app.translation app.accounts app.languages",

@@ -8,7 +8,9 @@ from model.decoding.term_constraints import piece_edges
 from model.engine.compile import ensure_compiled
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, pack
+from model.engine.cpu.kernels.target import ONLY_COMPILES
 from model.engine.protocol import Engine, EngineInfo, PrecisionChoice
+from model.errors import ConfigError
 
 DEFAULT_BATCH_TOKENS = 16_384
 """Limit of the torch engine: sentences × the longest of them, in source tokens."""
@@ -45,8 +47,13 @@ def build_engines(
 
 
 def prepare_kernels(precision: PrecisionChoice, devices: Sequence[str] = ("cpu",)) -> None:
-    """Compile what engines of that precision need, if they have kernels and the cache lacks any."""
+    """Compile what engines of that precision need, if they have kernels and the cache lacks any.
+
+    Raises `ConfigError` if `KERNEL_TARGET` names another kind of processor than this.
+    """
     if _has_kernels(precision, devices):
+        if ONLY_COMPILES:
+            raise ConfigError("KERNEL_TARGET: this processor cannot run code for that target")
         ensure_compiled(_KERNELS[precision])
 
 

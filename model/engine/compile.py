@@ -1,56 +1,56 @@
 """Compile the kernels and cache them, so that no later start waits for it.
 
-python -m model.engine.compile
+python -m model.engine.compile [--every-target] [PRECISION…]
 """
 
 import hashlib
+import logging
+import os
+import subprocess
 import sys
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
+from numba import typeof
 from numba.core.registry import cpu_target
 
 from model.checkpoint.parameters import parameter_shapes
-from model.decoding.constraints import Constraint, Wording
+from model.decoding.constraints import Constraint, PieceEdges, Wording
 from model.decoding.hypothesis import SearchOptions
+from model.engine.compilation import COMPILATION
+from model.engine.cpu.constrained import advance_constrained, name_tokens
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.forward.weights import Precision, pack
+from model.engine.cpu.forward.decoder import decode
+from model.engine.cpu.forward.output import predict
+from model.engine.cpu.forward.slots import make_pages, make_slots
+from model.engine.cpu.forward.weights import Precision, Weights, pack
+from model.engine.cpu.forward.workspace import make_workspace
 from model.engine.cpu.helper_thread import compile_helper
-from model.engine.cpu.kernels.cache import CACHE_FOLDER, compiling_alone, sources_digest
+from model.engine.cpu.kernels.cache import CACHE_FOLDER, SHIPPED_FOLDER, sources_digest
+from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET, family
+from model.engine.cpu.kernels.work_queue import make_work_queue
+from model.engine.cpu.search import make_candidates
+from model.engine.cpu.terms import make_terms
+from model.engine.device import usable_cores
 from model.engine.explanations import AttentionKind, AttentionRow
 from model.engine.protocol import Job
-from model.transformer.config import PRESETS
+from model.transformer.config import PRESETS, TransformerConfig
 
+MAX_PROCESSES = 2
+"""Each takes 500 MB. The search as a whole is compiled last, by one."""
 
-def compile_kernels(precision: Precision) -> None:
-    """Compile every kernel for the types of its arguments, or load it from the cache."""
-    with compiling_alone():
-        _run_all(precision)
-        if mark := _mark(precision):
-            with suppress(OSError):
-                mark.touch()
+EXPECTED_BYTES = 12_500_000
+"""Compiled code of a precision, approximately: the time that it takes grows with its size."""
 
+LOG_SECONDS = 10
+"""Between two lines of the log."""
 
-def _run_all(precision: Precision) -> None:
-    """Run every path of the engine once."""
-    config = PRESETS["tiny"]
-    zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
-    weights = pack(config, zeros, precision)
-    engine = CpuEngine(config, weights)
-    compile_helper(weights)
-    for constraints in ((), (Constraint((Wording((3,)),)),)):
-        options = SearchOptions(max_target_tokens=2, constraints=constraints)
-        engine.admit([Job(0, (3, 4, config.eos_id), options)])
-        while engine.busy:
-            engine.step()
-        engine.trace((3, config.eos_id), options)
-    for kind in get_args(AttentionKind):
-        engine.explain((3, config.eos_id), (4, config.eos_id), kind)
-        engine.project((3, config.eos_id), (4, config.eos_id), AttentionRow(kind, 0, 0))
-    engine.score([((3, config.eos_id), (4, config.eos_id))], SearchOptions())
+_log = logging.getLogger(__name__)
 
 
 def ensure_compiled(precision: Precision) -> None:
@@ -59,8 +59,147 @@ def ensure_compiled(precision: Precision) -> None:
     A kernel is compiled when it is first called, and those for glossaries would be much later.
     """
     mark = _mark(precision)
-    if mark is None or not mark.exists():
+    if mark is None:
         compile_kernels(precision)
+    elif not (mark.exists() or (SHIPPED_FOLDER / mark.name).exists()):
+        _compile_in_processes(precision, mark.parent)
+        if not mark.exists():  # no process could be started
+            compile_kernels(precision)
+
+
+def compile_kernels(precision: Precision) -> None:
+    """Compile every kernel for the types of its arguments, or load it from the cache."""
+    _run_all(*_model(precision))
+    if mark := _mark(precision):
+        with suppress(OSError):
+            mark.touch()
+
+
+def compile_beside(precision: Precision) -> None:
+    """Compile kernels that another process, in `compile_kernels`, needs last."""
+    config, weights = _model(precision)
+    slots, pages = make_slots(1, config.max_length), make_pages(weights, 1)
+    work = make_workspace(weights, 1, make_work_queue(np.zeros(1, np.int64), max_busy=0))
+    terms = make_terms(1, config.max_length, PieceEdges.none(config.target_vocab_size))
+    candidates = make_candidates(1, 1, config.max_length)
+    none = work.no_record
+    # Python calls these two, too.
+    _compile(predict, weights, 0, slots, work, candidates.next)
+    _compile(decode, weights, 0, slots, pages, work, none, none)
+    next_, path = candidates.next, candidates.new_path
+    _compile_bare(name_tokens, 0, 0, 0, 0, slots, terms, next_)
+    _compile_bare(advance_constrained, 0, 0, 0, slots, pages, terms, next_, path)
+
+
+def _compile(kernel: Any, *arguments: object) -> None:
+    kernel.compile(tuple(map(typeof, arguments)))
+
+
+def _compile_bare(kernel: Any, *arguments: object) -> None:
+    kernel.get_call_template(tuple(map(typeof, arguments)), {})
+
+
+def _model(precision: Precision) -> tuple[TransformerConfig, Weights]:
+    config = PRESETS["tiny"]
+    zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
+    return config, pack(config, zeros, precision)
+
+
+def _run_all(config: TransformerConfig, weights: Weights) -> None:
+    """Run every path of the engine once."""
+    engine = CpuEngine(config, weights)
+    compile_helper(weights)
+    # First what Python and kernels call: kernels can use the code that Python can.
+    pair = (3, config.eos_id), (4, config.eos_id)
+    options = SearchOptions(max_target_tokens=2, constraints=(Constraint((Wording((3,)),)),))
+    with _nonsense():
+        for kind in get_args(AttentionKind):
+            engine.explain(*pair, kind)
+            engine.project(*pair, AttentionRow(kind, 0, 0))
+    with _nonsense():
+        engine.score([pair], SearchOptions())
+    with _nonsense():
+        engine.trace(pair[0], options)
+    engine.admit([Job(0, (3, 4, config.eos_id), options)])
+    with _nonsense():
+        while engine.busy:
+            engine.step()
+    engine.cancel([0])
+
+
+def _nonsense() -> AbstractContextManager[None]:
+    """Ignore errors of an engine whose kernels are compiled and not run."""
+    return suppress(Exception) if ONLY_COMPILES else nullcontext()
+
+
+def _compile_in_processes(precision: Precision, folder: Path) -> None:
+    """Compile in other processes, whose memory is free again afterwards, and log how far it is."""
+    jobs = ("compile_kernels", "compile_beside")[: min(MAX_PROCESSES, usable_cores())]
+    _log.warning(
+        "compiling kernels for %s, about a minute on two idle cores; cached in %s",
+        TARGET.name if TARGET else "this processor",
+        folder,
+    )
+    with _processes(jobs, precision) as processes:
+        since = time.time()
+        logged = time.monotonic()
+        while processes and processes[0].poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                processes[0].wait(1)
+            COMPILATION.fraction = min(0.97, _compiled_bytes(folder, since) / EXPECTED_BYTES)
+            if time.monotonic() - logged > LOG_SECONDS and (left := COMPILATION.seconds_left):
+                logged = time.monotonic()
+                percent = 100 * COMPILATION.fraction
+                _log.warning("compiling kernels: %.0f %%, about %.0f s left", percent, left)
+
+
+@contextmanager
+def _processes(
+    jobs: Sequence[str], precision: Precision
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run functions of this module, each in a process with this one's modules."""
+    COMPILATION.start()
+    with ExitStack() as stack:
+        stack.callback(COMPILATION.end)
+        running = []
+        for job in jobs:
+            code = (
+                f"import sys; sys.path[:] = {sys.path!r}; "
+                f"from model.engine.compile import run_job; run_job({job!r}, {precision!r})"
+            )
+            command = [sys.executable, "-c", code]
+            try:
+                process = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603
+            except OSError as error:
+                _log.warning("kernels are compiled in this process: %s", error)
+                break
+            stack.enter_context(process)
+            stack.callback(process.terminate)
+            running.append(process)
+        yield running
+
+
+def run_job(job: str, precision: Precision) -> None:
+    """Run `compile_kernels` or `compile_beside`, until the process that started this one ends."""
+
+    def watch() -> None:
+        os.read(sys.stdin.fileno(), 1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    logging.disable()
+    {"compile_kernels": compile_kernels, "compile_beside": compile_beside}[job](precision)
+
+
+def _compiled_bytes(folder: Path, since: float) -> int:
+    """Return the size of code that was compiled since a time."""
+    total = 0
+    for file in folder.glob("*/*.nbc"):
+        with suppress(OSError):
+            status = file.stat()
+            if status.st_mtime >= since:
+                total += status.st_size
+    return total
 
 
 def _mark(precision: Precision) -> Path | None:
@@ -74,10 +213,22 @@ def _mark(precision: Precision) -> Path | None:
 
 
 def main() -> None:
-    """Compile for both precisions and print how long each took."""
-    for precision in get_args(Precision):
+    """Compile for the named precisions, all by default, and print how long each took.
+
+    With `--every-target`, for each kind of processor that has this one's architecture.
+    """
+    logging.basicConfig(format="%(message)s")
+    named = [one for one in get_args(Precision) if one in sys.argv] or get_args(Precision)
+    if "--every-target" in sys.argv:
+        for target in family():
+            print(target.name, flush=True)
+            environment = os.environ | {"KERNEL_TARGET": target.name}
+            command = [sys.executable, *sys.orig_argv[1 : -len(sys.argv[1:])], *named]
+            subprocess.run(command, env=environment, check=True)  # noqa: S603
+        return
+    for precision in named:
         start = time.perf_counter()
-        compile_kernels(precision)
+        ensure_compiled(precision)
         print(f"kernels for {precision}: {time.perf_counter() - start:.1f} s")
 
 

@@ -28,6 +28,7 @@ from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 from model.checkpoint.golden import GoldenSentence
 from model.checkpoint.reader import load_checkpoint
+from model.engine.compilation import COMPILATION
 from model.engine.protocol import EngineInfo
 from model.errors import CheckpointError
 from tests.app.fake_engine import FakeEngine
@@ -208,6 +209,28 @@ async def test_one_reload_at_a_time_and_none_before_the_start(models: Models) ->
     models.may_load.set()
     await first
     await lifecycle.stop()
+
+
+async def test_while_kernels_are_compiled_clients_learn_when_to_come_back(
+    monkeypatch: pytest.MonkeyPatch, models: Models
+) -> None:
+    lifecycle = Lifecycle(lambda: models.load(Settings(), Metrics()), Metrics())
+    now = [0.0]
+    monkeypatch.setattr("model.engine.compilation.time.monotonic", lambda: now[0])
+    COMPILATION.start()
+    try:
+        now[0] = 10.0
+        with pytest.raises(StartingError) as soon:
+            _ = lifecycle.started
+        COMPILATION.fraction = 0.25
+        with pytest.raises(StartingError) as later:
+            _ = lifecycle.started
+    finally:
+        COMPILATION.end()
+    assert (soon.value.retry_after, later.value.retry_after) == (1, 33)
+    with pytest.raises(StartingError) as after:
+        _ = lifecycle.started
+    assert after.value.retry_after == 1
 
 
 async def test_golden_sentences_decide_over_the_start(models: Models) -> None:

@@ -31,7 +31,7 @@ def test_it_runs_without_privileges_and_takes_signals_itself() -> None:
 def test_every_build_argument_is_described_with_its_default() -> None:
     page = (ROOT / "docs" / "deploy.md").read_text("utf-8")
     arguments = re.findall(r"^ARG (\w+)=(.*)$", DOCKERFILE, re.MULTILINE)
-    assert len(arguments) == 4
+    assert len(arguments) == 5
     for name, default in arguments:
         said = "PyTorch's builds for CPUs" if name == "TORCH_INDEX_URL" else f"`{default}`"
         assert f"| `{name}` | {said if default else ''}" in page

@@ -133,13 +133,12 @@ class CpuEngine(CpuExplanations):
             if not self._in_slot:
                 return []
             streams = any(job.stream for job in self._in_slot.values())
-            constrained = self._terms.sentence["n_terms"].any()
             if streams:
                 self.interrupt()
             self._helper.attach(self._work.scratch)
             n_done = search.run(
                 self._weights, new, self._slots, self._pages, self._work, self._candidates,
-                self._terms if constrained else None, len(self._in_slot), self._interrupted,
+                self._terms, len(self._in_slot), self._interrupted,
                 1 if streams else STEP_TOKENS, self._step_rows,
             )  # fmt: skip
             self._max_slots = max(self._max_slots, len(self._in_slot))

@@ -151,7 +151,7 @@ class CpuExplanations:
         limits = options.limits(n_source, longest)
         slots = make_slots(1, longest)
         pages = make_pages(weights, pages_needed(n_source, limits.width, limits.n_tokens))
-        terms = make_terms(1, longest, self._edges) if limits.constraints else None
+        terms = make_terms(1, longest, self._edges)
         columns = search.start_sentence(
             weights, slots, 0, pages, terms, source_ids, options, limits
         )

@@ -65,7 +65,7 @@ def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
 
 
 def start_sentence(
-    weights: Weights, slots: Slots, slot: int, pages: Pages, terms: Terms | None,
+    weights: Weights, slots: Slots, slot: int, pages: Pages, terms: Terms,
     source_ids: Sequence[int], options: SearchOptions, limits: SearchLimits,
 ) -> OutputColumns | None:  # fmt: skip
     """Start a sentence in a free slot; it is encoded by the next `run`.
@@ -77,8 +77,7 @@ def start_sentence(
         weights.shape.start_id,
     )  # fmt: skip
     slots.rule[slot] = rule_record(options)
-    if terms is not None:
-        constrain(terms, slot, limits.constraints, limits.width)
+    constrain(terms, slot, limits.constraints, limits.width)
     if options.shortlist is None:
         return None
     ids = options.shortlist.candidates(source_ids, options.constraints)
@@ -90,14 +89,13 @@ def start_sentence(
 @kernel
 def run(
     weights: Weights, new: NewSentences, slots: Slots, pages: Pages, work: Workspace,
-    candidates: Candidates, terms: Terms | None, n_sentences: int, interrupted: Ints,
+    candidates: Candidates, terms: Terms, n_sentences: int, interrupted: Ints,
     min_tokens: int, min_rows: int,
 ) -> int:  # fmt: skip
     """Encode new sentences, and advance all n until one is done or interrupted[0] is not 0.
 
     Unless all are done, continue at least until each has `min_tokens` more tokens or `min_rows`
-    rows were decoded. Returns how many are done: their slots are in `candidates.done`. Without
-    `terms`, no sentence has constraints.
+    rows were decoded. Returns how many are done: their slots are in `candidates.done`.
     """
     join(weights, new, slots, pages, work)
     start(weights, new, slots, pages, work)
@@ -117,7 +115,7 @@ def run(
 @kernel
 def _step(
     weights: Weights, n_rows: int, slots: Slots, pages: Pages, work: Workspace,
-    candidates: Candidates, terms: Terms | None, n_done: int,
+    candidates: Candidates, terms: Terms, n_done: int,
 ) -> int:  # fmt: skip
     """Advance every sentence by a token; returns how many are done, including `n_done`."""
     decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
@@ -126,7 +124,7 @@ def _step(
         rule = slots.rule[slot]
         candidates.next.unk_id[row] = rule.unk_id
         candidates.next.renormalises[row] = rule.renormalises
-        if terms is not None and terms.sentence[slot].n_terms:
+        if terms.sentence[slot].n_terms:
             name_tokens(slot, work.row_lane[row], row, weights.shape.eos_id, slots, terms,
                         candidates.next)  # fmt: skip
         else:
@@ -140,7 +138,7 @@ def _step(
         if slots.rule[slot].at_limit == ENDED and slots.length[slot] + 1 == slots.limit[slot]:
             finish_ended(slot, weights.shape.eos_id, slots, pages)
             is_done = True
-        elif terms is not None and terms.sentence[slot].n_terms:
+        elif terms.sentence[slot].n_terms:
             is_done = advance_constrained(slot, row, weights.shape.eos_id, slots, pages, terms,
                                           candidates.next, candidates.new_path)  # fmt: skip
         else:

@@ -1,13 +1,17 @@
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from model.engine import build
 from model.engine import compile as compiling
+from model.engine.compilation import COMPILATION
 from model.engine.compile import ensure_compiled
 from model.engine.cpu.forward.weights import Precision
+from model.errors import ConfigError
 
 COUNT = """
 import sys
@@ -81,14 +85,14 @@ def test_what_is_compiled_ahead_is_all_that_any_model_needs(tiny_checkpoint: Pat
 def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 
-    def compile_some(precision: Precision) -> None:
+    def compile_some(precision: Precision, _: Path) -> None:
         done.append(precision)
         mark = compiling._mark(precision)
         assert mark is not None
         mark.touch()
 
     monkeypatch.setattr(compiling, "CACHE_FOLDER", tmp_path)
-    monkeypatch.setattr(compiling, "compile_kernels", compile_some)
+    monkeypatch.setattr(compiling, "_compile_in_processes", compile_some)
     for _ in range(2):
         build.prepare_kernels("auto", ("cpu",))
     assert done == ["int8"]
@@ -105,6 +109,96 @@ def test_without_a_cache_kernels_are_compiled_anew(monkeypatch: pytest.MonkeyPat
     ensure_compiled("int8")
     ensure_compiled("int8")
     assert done == ["int8", "int8"]
+
+
+def test_kernels_that_a_wheel_brings_are_not_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = compiling._mark("int8")
+    assert mark is not None
+    (tmp_path / mark.name).touch()
+    monkeypatch.setattr(compiling, "CACHE_FOLDER", tmp_path / "cache")
+    monkeypatch.setattr(compiling, "SHIPPED_FOLDER", tmp_path)
+    monkeypatch.setattr(compiling, "_compile_in_processes", lambda *_: pytest.fail("compiled"))
+    ensure_compiled("int8")
+
+
+def test_where_no_process_can_be_started_this_one_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(compiling, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(compiling, "compile_kernels", done.append)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    ensure_compiled("int8")
+    assert done == ["int8"]
+    announced, failed = caplog.messages
+    assert announced.startswith("compiling kernels")
+    assert failed.startswith("kernels are compiled in this process: ")
+    assert COMPILATION.seconds_left is None
+
+
+def test_progress_is_logged_by_the_size_of_what_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    left: list[float | None] = []
+
+    class Compiling:
+        """A process that writes code at each look, and ends at the fourth."""
+
+        def __init__(self) -> None:
+            self.n = 0
+
+        def poll(self) -> int | None:
+            left.append(COMPILATION.seconds_left)
+            (tmp_path / "module").mkdir(exist_ok=True)
+            (tmp_path / "module" / f"{self.n}.nbc").write_bytes(b"0" * 25)
+            self.n += 1
+            return 0 if self.n == 4 else None
+
+        def wait(self, _: float) -> None:
+            raise subprocess.TimeoutExpired("", 0)
+
+    @contextmanager
+    def processes(*_: object) -> Iterator[list[Compiling]]:
+        COMPILATION.start()
+        yield [Compiling()]
+        COMPILATION.end()
+
+    monkeypatch.setattr(compiling, "_processes", processes)
+    monkeypatch.setattr(compiling, "EXPECTED_BYTES", 100)
+    monkeypatch.setattr(compiling, "LOG_SECONDS", 0)
+    compiling._compile_in_processes("int8", tmp_path)
+    assert left[0] is None
+    assert all(one is not None for one in left[1:])
+    assert [line.split(",")[0] for line in caplog.messages[1:]] == [
+        f"compiling kernels: {percent} %" for percent in (25, 50, 75)
+    ]
+
+
+def test_a_process_that_compiles_ends_with_the_one_that_started_it() -> None:
+    code = (
+        "import time\n"
+        "from model.engine import compile as here\n"
+        "here.compile_kernels = lambda _: (print('compiling', flush=True), time.sleep(100))\n"
+        "here.run_job('compile_kernels', 'int8')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(20) == 1
+    process.stdout.close()
+
+
+def test_kernels_for_another_processor_serve_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "ONLY_COMPILES", True)
+    with pytest.raises(ConfigError, match="KERNEL_TARGET"):
+        build.prepare_kernels("auto", ("cpu",))
+    build.prepare_kernels("bf16", ("cpu",))
 
 
 def test_a_compilation_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 Numba keys its cache by the path of a source file, and looks at that file alone. A kernel also
 contains the kernels that it calls and constants of other modules, and the same sources have other
 paths in a checkout, a wheel and an image. Here the key is the text of a module and of all modules
-that it imports, directly or not, from the packages that kernels use; numba adds the processor and
-the types.
+that it imports, directly or not, from the packages that kernels use; numba adds the target, which
+is a kind of processor (`target`), and the types. A wheel may bring compiled kernels.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 from typing import Any
-from uuid import uuid4
 
 import numba
 from numba.core.caching import (
@@ -34,6 +33,9 @@ from numba.core.caching import (
 
 _SOURCES = Path(__file__).parents[4]
 """The folder that holds the package `model`."""
+
+SHIPPED_FOLDER = Path(__file__).parents[1] / "compiled"
+"""Kernels that a wheel brings, as in `CACHE_FOLDER`; see setup.py."""
 
 _PACKAGES = ("model.engine.", "model.decoding.")
 """Kernels take functions, constants and types from these alone, as a test checks."""
@@ -139,26 +141,51 @@ class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
 class _Files(IndexDataCacheFile):  # type: ignore[misc]
     """The files of a kernel: an index, and a file for each set of types and processor."""
 
-    def _data_name(self, _number: int) -> str:
-        """Name a file as no other process does: two may add to one index at the same time."""
-        return str(self._data_name_pattern.format(number=uuid4().int))
+    def save(self, key: object, data: object) -> None:
+        """Name a file by its key: two processes may add to one index at the same time."""
+        number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "big")
+        entries = self._load_index() | {key: self._data_name_pattern.format(number=number)}
+        self._save_index(entries)
+        self._save_data(entries[key], data)
+
+
+BARE = "no_cpython_wrapper"
+"""Numba's option: without the code that unpacks arguments of Python."""
+
+
+def has_wrapper(result: Any) -> bool:
+    """Whether Python can call what was compiled."""
+    name = result.fndesc.llvm_cpython_wrapper_name
+    return bool(result.library.get_pointer_to_function(name))
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The cache of one kernel. Damaged files and a full disk cost a compilation, no error."""
+    """The cache of one kernel. Damaged files and a full disk cost a compilation, no error.
+
+    options  of the compiler; unless these have `BARE`, code without a wrapper is not loaded
+    """
 
     _impl_class = _Implementation
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, object]) -> None:
         super().__init__(function)
-        locator = self._impl.locator
-        self._cache_file = _Files(
-            self.cache_path, self._impl.filename_base, locator.get_source_stamp()
-        )
+        self._options = options
+        folder, name = Path(self.cache_path), self._impl.filename_base
+        digest = self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(str(folder), name, digest)
+        self._shipped = _Files(str(SHIPPED_FOLDER / folder.name), name, digest)
+
+    def _load_overload(self, signature: Any, context: Any) -> Any:
+        key = self._index_key(signature, context.codegen())
+        for files in (self._cache_file, self._shipped):
+            if (found := files.load(key)) is not None:
+                return self._impl.rebuild(context, found)
+        return None
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         try:
-            return super().load_overload(signature, context)
+            result = super().load_overload(signature, context)
+            return result if self._options[BARE] or (result and has_wrapper(result)) else None
         except Exception as error:  # unpickling a damaged file raises anything
             path = self._cache_file._index_path
             _log.warning("%s: cannot be read, compiling anew: %r", path, error)
@@ -174,11 +201,27 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 @contextmanager
-def compiling_alone() -> Iterator[None]:
-    """Wait until no other process compiles, so that replicas that start together compile once."""
-    with ExitStack() as stack:
-        if CACHE_FOLDER:
-            with suppress(OSError):
-                lock = stack.enter_context((CACHE_FOLDER / "lock").open("a"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
+def compiling(function: Callable[..., Any]) -> Iterator[None]:
+    """Wait until no other process compiles this kernel, so that each is compiled once.
+
+    Ranges of one file are locked: a range is free as soon as its process has ended. A kernel waits
+    only for those that it calls, so no two processes wait for each other.
+    """
+    if CACHE_FOLDER is None:
         yield
+        return
+    name = f"{function.__module__}.{function.__qualname__}"
+    start = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
+    with suppress(OSError):  # a file system without locks
+        fcntl.lockf(_lock_file(), fcntl.LOCK_EX, 1, start)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.lockf(_lock_file(), fcntl.LOCK_UN, 1, start)
+
+
+@cache
+def _lock_file() -> int:
+    """Open the file of all locks; closing it would release those of the whole process."""
+    return os.open(Path(CACHE_FOLDER or "", "lock"), os.O_RDWR | os.O_CREAT)

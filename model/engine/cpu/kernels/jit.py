@@ -6,10 +6,20 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
+from numba.core.types.misc import unliteral
 
-from model.engine.cpu.kernels.cache import CACHE_FOLDER, KernelCache
+from model.engine.cpu.kernels.cache import (
+    BARE,
+    CACHE_FOLDER,
+    KernelCache,
+    compiling,
+    has_wrapper,
+)
+from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Logs the first compilation of a process, to explain the minutes of silence."""
+    """Logs the first compilation of a process, to explain the silence."""
 
     def __init__(self) -> None:
         self._logged = False
@@ -27,10 +37,8 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         """Called when a kernel is not in the cache."""
         if not self._logged:
             self._logged = True
-            _log.warning(
-                "compiling kernels for this processor, one to several minutes; cached in %s",
-                CACHE_FOLDER,
-            )
+            target = TARGET.name if TARGET else "this processor"
+            _log.warning("compiling kernels for %s; cached in %s", target, CACHE_FOLDER)
 
     def on_end(self, _event: event.Event) -> None:
         """Do nothing."""
@@ -41,6 +49,54 @@ event.register("numba:compile", _Announcement())
 REORDERED = {"contract", "reassoc", "nsz"}
 """Lets a compiler vectorise sums. Their order then depends on the compiled code and the number of
 terms, so a row has the same bits in any batch."""
+
+
+class Kernel(CPUDispatcher):  # type: ignore[misc]
+    """A compiled function, with the code that unpacks Python's arguments only if Python calls it.
+
+    This code takes a third of the time: the engine's records have more than a hundred arrays.
+    Numba would also compile a function anew for each constant that a kernel passes to it.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, object]) -> None:
+        plain = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, BARE: False}
+        super().__init__(function, targetoptions=options | plain)
+        if CACHE_FOLDER:
+            self._cache = KernelCache(function, self.targetoptions)
+
+    def get_call_template(self, arguments: Any, named: Any) -> Any:
+        """Called by the compiler where another kernel calls this one."""
+        arguments = tuple(map(unliteral, arguments))
+        named = {name: unliteral(one) for name, one in named.items()}
+        with global_compiler_lock:
+            self.targetoptions[BARE] = True
+            try:
+                return super().get_call_template(arguments, named)
+            finally:
+                self.targetoptions[BARE] = False
+
+    def compile(self, signature: Any) -> Any:
+        """Compile, or load from the cache, unless that is done. Other processes wait meanwhile."""
+        arguments = tuple(normalize_signature(signature)[0])
+        with global_compiler_lock:
+            found = self.overloads.get(arguments)
+            if found and (self.targetoptions[BARE] or has_wrapper(found)):
+                return found.entry_point
+            with compiling(self.py_func):
+                self.overloads.pop(arguments, None)
+                return super().compile(signature)
+
+    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
+        """Called where Python calls the kernel with new types; returns what is called instead."""
+        compiled = super()._compile_for_args(*arguments, **named)
+        return (lambda *_: 1) if ONLY_COMPILES else compiled
+
+    def add_overload(self, result: Any) -> None:
+        """Add compiled code, which Python can call only if it has the wrapper for it."""
+        if has_wrapper(result) and not ONLY_COMPILES:
+            super().add_overload(result)
+        else:
+            self.overloads[tuple(result.signature.args)] = result
 
 
 def kernel(function: Function) -> Function:
@@ -69,8 +125,4 @@ def compiler_options(fastmath: object, nogil: bool = True) -> dict[str, object]:
 
 
 def _compiled(function: Function, fastmath: object, nogil: bool = True) -> Function:
-    options = compiler_options(fastmath, nogil)
-    dispatcher = numba.njit(**options)(function)
-    if CACHE_FOLDER:
-        dispatcher._cache = KernelCache(function)  # what cache=True does, with numba's own
-    return cast(Function, dispatcher)
+    return cast(Function, Kernel(function, compiler_options(fastmath, nogil)))

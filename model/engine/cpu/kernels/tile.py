@@ -34,6 +34,7 @@ from model.engine.cpu.kernels.llvm import (
     splat,
     store,
 )
+from model.engine.cpu.kernels.target import TARGET
 
 COLUMNS = 64
 """Columns of a tile; packed matrices are padded to a multiple."""
@@ -51,16 +52,17 @@ Tile = Callable[..., None]
 
 
 def _dot_instruction() -> str | None:
-    features = llvm.get_host_cpu_features()
-    if features.get("avx512vnni") and features.get("avx512vl"):
+    present = [name for name, has in llvm.get_host_cpu_features().items() if has]
+    features = set(TARGET.features if TARGET else present)
+    if {"avx512vnni", "avx512vl"} <= features:
         return "512"
-    if features.get("avxvnni"):
+    if "avxvnni" in features:
         return "256"
     return None
 
 
 DOT_INSTRUCTION = _dot_instruction()
-"""Width in bits of this processor's `vpdpbusd`, None without it."""
+"""Width in bits of the target's `vpdpbusd`, None without it."""
 
 
 def _int8_tile(n_rows: int) -> Tile:

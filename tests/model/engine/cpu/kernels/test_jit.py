@@ -3,6 +3,38 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from model.engine.cpu.kernels.target import family
+
+KERNELS = """
+import sys
+from model.engine.cpu.kernels import jit
+from model.engine.cpu.kernels.cache import has_wrapper
+@jit.kernel
+def double(x): return 2 * x
+@jit.kernel
+def six(x): return double(x) + double(1)
+exec(sys.argv[1])
+"""
+
+
+def run(tmp_path: Path, text: str, **variables: str) -> str:
+    """Run Python with kernels in a cache of its own; returns what it logs."""
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNELS)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        **variables,
+    }
+    done = subprocess.run(
+        [sys.executable, str(file), text],
+        env=environment, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
 
 def test_the_first_compilation_is_announced_and_later_ones_are_not(tmp_path: Path) -> None:
     file = tmp_path / "kernel.py"
@@ -27,3 +59,67 @@ def test_the_first_compilation_is_announced_and_later_ones_are_not(tmp_path: Pat
     assert line.startswith("compiling kernels")
     assert str(cache) in line
     assert from_the_cache == []
+
+
+def test_a_constant_is_compiled_as_any_number_and_inner_kernels_without_a_wrapper(
+    tmp_path: Path,
+) -> None:
+    run(
+        tmp_path,
+        "assert six(2) == 6\n"
+        "[inner], [outer] = double.overloads.values(), six.overloads.values()\n"
+        "assert has_wrapper(outer) and not has_wrapper(inner)\n",
+    )
+
+
+def test_python_may_call_what_only_kernels_have_called(tmp_path: Path) -> None:
+    """It is compiled again, with a wrapper, and kept so."""
+    assert run(tmp_path, "assert six(2) == 6 and double(4) == 8\n").startswith("compiling")
+    assert run(tmp_path, "assert double(4) == 8 and six(2) == 6\n") == ""
+
+
+def test_kernels_may_be_compiled_for_another_processor(tmp_path: Path) -> None:
+    """They do nothing here; afterwards this processor compiles its own beside them."""
+    text = (
+        "from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET\n"
+        "assert six(2) == (1 if ONLY_COMPILES else 6)\n"
+    )
+    for target in family()[:3:2]:
+        announced = run(tmp_path, text, KERNEL_TARGET=target.name)
+        assert announced.startswith(f"compiling kernels for {target.name};")
+
+
+def test_every_module_imports_the_target_before_numba_makes_its_compiler(tmp_path: Path) -> None:
+    text = (
+        "import model.engine.compile\n"
+        "from model.engine.cpu.kernels.target import TARGETS, _runs_here\n"
+        "from numba.core.registry import cpu_target\n"
+        "_, name, features = cpu_target.target_context.codegen().magic_tuple()\n"
+        "here = [one for one in TARGETS if _runs_here(one)]\n"
+        "assert not here or (name, features) == (here[0].cpu, here[0].options)\n"
+    )
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, str(file)], env=environment, check=True)
+    file.write_text("import numba\nnumba.njit(lambda: 1)()\n" + text.replace("not here or", "not"))
+    subprocess.run([sys.executable, str(file)], env=environment, check=True)
+
+
+def test_a_wheel_may_bring_compiled_kernels(tmp_path: Path) -> None:
+    run(tmp_path, "assert six(2) == 6\n")
+    (tmp_path / "cache" / "attend" / "kernels").rename(tmp_path / "compiled")
+    text = (
+        "from pathlib import Path\n"
+        "from model.engine.cpu.kernels import cache\n"
+        f"cache.SHIPPED_FOLDER = Path({str(tmp_path / 'compiled')!r})\n"
+        "for one in (double, six): one._cache = cache.KernelCache(one.py_func, one.targetoptions)\n"
+    )
+    assert run(tmp_path, text + "assert six(2) == 6\n") == ""
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
+    assert run(tmp_path, text + "assert six(2.0) == 6.0\n").startswith("compiling kernels")
+
+
+def test_a_target_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"'x86-64-v9' is none of x86-64-v4-vnni, x86-64-v4"):
+        run(tmp_path, "", KERNEL_TARGET="x86-64-v9")

@@ -1,0 +1,84 @@
+"""The kind of processor that kernels are compiled for: the best of a few that this one contains.
+
+Code for exactly this processor is no faster, and could be shared with few others: numba's default
+is the name and all features that LLVM knows of the host.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+from numba.core import config
+from numba.core.registry import cpu_target
+
+
+class Target(NamedTuple):
+    """A kind of processor: LLVM's name of one, and the features that code may use beyond it.
+
+    A processor is of this kind if it has all of `features`, those of `cpu` included.
+    """
+
+    name: str
+    cpu: str
+    features: tuple[str, ...]
+
+    @property
+    def options(self) -> str:
+        """The features in LLVM's notation."""
+        # For LLVM x86-64-v4 is a processor of 2017 that slows down with vectors of 512 bits.
+        wide = ["-prefer-256-bit"] if self.cpu == "x86-64-v4" else []
+        return ",".join([f"+{feature}" for feature in self.features] + wide)
+
+
+_V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+_DOTPROD = ("neon", "crc", "lse", "rdm", "dotprod")
+
+TARGETS = (
+    Target("x86-64-v4-vnni", "x86-64-v4", (*_V4, "avx512vnni")),
+    Target("x86-64-v4", "x86-64-v4", _V4),
+    Target("x86-64-v3-vnni", "x86-64-v3", (*_V3, "avxvnni")),
+    Target("x86-64-v3", "x86-64-v3", _V3),
+    Target("armv8.2-a-i8mm", "generic", (*_DOTPROD, "i8mm")),
+    Target("armv8.2-a-dotprod", "generic", _DOTPROD),
+)
+"""The best first. On another processor, kernels are compiled for exactly this."""
+
+
+def family() -> list[Target]:
+    """Return the targets that have this machine's architecture."""
+    prefix = "arm" if platform.machine().lower() in ("aarch64", "arm64") else "x86-64"
+    return [one for one in TARGETS if one.name.startswith(prefix)]
+
+
+def _chosen() -> Target | None:
+    """Return the target that `KERNEL_TARGET` names, else the best for this processor.
+
+    None if there is none, if the variables of numba choose, and if this program has used numba's
+    compiler before. Raises `ValueError`.
+    """
+    has_compiler = "_toplevel_target_context" in vars(cpu_target)
+    if has_compiler or config.CPU_NAME is not None or config.CPU_FEATURES is not None:
+        return None
+    if name := os.environ.get("KERNEL_TARGET"):
+        if found := [one for one in TARGETS if one.name == name]:
+            return found[0]
+        names = ", ".join(one.name for one in TARGETS)
+        raise ValueError(f"KERNEL_TARGET: {name!r} is none of {names}")
+    return next(filter(_runs_here, family()), None)
+
+
+def _runs_here(target: Target) -> bool:
+    present = llvm.get_host_cpu_features()
+    return all(map(present.get, target.features))
+
+
+TARGET = _chosen()
+if TARGET:  # before the first kernel, which makes numba's compiler
+    config.CPU_NAME, config.CPU_FEATURES = TARGET.cpu, TARGET.options
+
+ONLY_COMPILES = TARGET is not None and not _runs_here(TARGET)
+"""Kernels are compiled for another processor than this: calls of them do nothing and return 1."""
