@@ -86,8 +86,8 @@ bench: install
 # After the shipped checkpoint has changed: what it is checked with, and what the documentation shows.
 examples: install
 	rm -f checkpoints/en-fr/golden.json
-	$(BIN)/attend golden --source en < benchmarks/sentences.txt
-	$(BIN)/attend translate --source en < benchmarks/sentences.txt | $(BIN)/attend golden --source fr
+	$(BIN)/attend golden --output checkpoints/en-fr --source en < benchmarks/sentences.txt
+	$(BIN)/attend translate --source en < benchmarks/sentences.txt | $(BIN)/attend golden --output checkpoints/en-fr --source fr
 	$(BIN)/pytest tests/test_examples.py --write-examples
 
 version:

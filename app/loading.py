@@ -22,6 +22,7 @@ from app.translation.file_service import FileLimits, FileService
 from app.translation.requests import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel
 from app.translation.service import TranslationService, prepare
+from model.checkpoint.checksums import CHECKSUMS_FILE
 from model.checkpoint.config import read_config
 from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import Checkpoint, load_checkpoint
@@ -155,6 +156,11 @@ class _Builder:
         return KnownModel(found.config, slot, facts, (found.folder, found.fingerprint))
 
     def _served(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> ServedModel:
+        if not checkpoint.verified:
+            _log.warning(
+                "no checksums", folder=str(checkpoint.folder), missing=CHECKSUMS_FILE,
+                effect="damage of the weights goes unnoticed",
+            )  # fmt: skip
         scheduler = Scheduler(
             engines,
             metrics=self._metrics,

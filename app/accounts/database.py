@@ -63,6 +63,10 @@ GLOSSARIES = Schema(2, _GLOSSARIES, _GLOSSARIES_FROM_VERSION_1)
 """Up to version 1, a glossary had one language pair."""
 
 
+PRIVATE = 0o600
+"""Glossaries and usage are read by the server's user only."""
+
+
 @contextmanager
 def startup_errors(file: Path | None) -> Iterator[None]:
     """Raise `SettingsError` if the body cannot use the file."""
@@ -80,6 +84,8 @@ def open_database(file: Path | None, schema: Schema) -> sqlite3.Connection:
     with startup_errors(file):
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch(PRIVATE)  # SQLite gives its other files the same mode
+            file.chmod(PRIVATE)
         database = sqlite3.connect(
             file or ":memory:", check_same_thread=False, isolation_level=None
         )

@@ -11,6 +11,7 @@ from app.cli import options
 from app.cli.display.tables import counted
 from app.cli.main import Failure
 from app.cli.translating.lines import ByteSource, line_blocks
+from app.shipped import SHIPPED_CHECKPOINT
 from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText
 from model.checkpoint.golden import GoldenSentence, write_golden
@@ -30,7 +31,13 @@ from model.translator import Translator
 @click.option(
     "--count", type=click.IntRange(1), default=8, show_default=True, help="Sentences to record."
 )
-def golden(*, checkpoint: Path, source: str | None, target: str | None, count: int) -> None:
+@click.option(
+    "--output", type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="Folder to write golden.json to; by default the checkpoint, unless it is the shipped one.",
+)  # fmt: skip
+def golden(
+    *, checkpoint: Path, source: str | None, target: str | None, count: int, output: Path | None
+) -> None:
     """Record translations of sentences from standard input, one per line, in golden.json.
 
     A server that loads the checkpoint translates them before it accepts requests, and exits if a
@@ -38,6 +45,13 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     recorded, so that other precisions and processors agree too. They replace earlier records of
     the direction.
     """
+    if output is None:
+        if checkpoint.resolve() == SHIPPED_CHECKPOINT.resolve():
+            raise click.UsageError(
+                "the records of the shipped checkpoint are replaced only with "
+                f"--output {SHIPPED_CHECKPOINT}; name another with --checkpoint DIR"
+            )
+        output = checkpoint
     loaded = load_checkpoint(checkpoint)
     direction = options.choose_direction(loaded.config, source, target)
     first_id = loaded.tokenizer.first_id(direction[1])
@@ -58,6 +72,6 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     if not recorded:
         raise Failure("the engine and the reference agree on none of the sentences")
     others = [one for one in loaded.golden if (one.source, one.target) != direction]
-    write_golden(checkpoint, [*others, *recorded])
+    write_golden(output, [*others, *recorded])
     sentences = counted(len(recorded), "sentence")
-    click.echo(f"wrote {checkpoint}: {sentences}, {' to '.join(direction)}")
+    click.echo(f"wrote {output}: {sentences}, {' to '.join(direction)}")

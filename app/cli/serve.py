@@ -1,10 +1,11 @@
 """`attend serve`: serves checkpoints over HTTP."""
 
+import errno
 import gc
 import socket
 import sys
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 import click
 import structlog
@@ -14,11 +15,11 @@ from fastapi import FastAPI
 from app.cli import options
 from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
-from app.errors import SettingsError
+from app.errors import AppError, SettingsError
 from app.loading import load_runtime
 from app.main import create_admin_app, create_app
 from app.memory import give_back, keep_few_heaps
-from app.observe.logs import configure_logs
+from app.observe.logs import LogFormat, configure_logs, is_json
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.server.connections import ConnectionLimits, TimedProtocol
@@ -26,15 +27,25 @@ from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, Server, affordab
 from app.settings import Settings, env_name, unknown_variables
 from model.checkpoint.shelf_folder import find_checkpoints
 from model.engine.device import pick_devices
-from model.errors import ConfigError
+from model.errors import ConfigError, ModelError
 
 _log = structlog.get_logger()
 
 
-class BadSettings(Failure):
-    """An invalid setting: one line, exit code 2."""
+class FailedStart(Failure):
+    """Logged as one line if logs are JSON, so that whoever collects them can read all of them."""
 
-    exit_code = 2
+    def __init__(self, reason: str, log_format: LogFormat, exit_code: int = 1) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
+        self._log_format = log_format
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        if is_json(self._log_format):
+            configure_logs("critical", self._log_format)
+            _log.critical("cannot start", reason=" ".join(self.format_message().split()))
+        else:
+            super().show(file)
 
 
 REPEATED = {"checkpoint": "DIR", "pin": "NAME"}
@@ -72,12 +83,39 @@ def serve(**flags: Any) -> None:
     request for it; the least recently used are unloaded to stay within --model-memory. A flag
     overrides its environment variable. Admitted requests are finished before the server stops.
     """
+    log_format: LogFormat = "auto"
     try:
         settings = Settings.parse(**{k: v for k, v in flags.items() if v not in (None, ())})
+        log_format = settings.log_format
         settings = or_pulled_models(settings)
         pick_devices(settings.device)
     except (SettingsError, ConfigError) as error:
-        raise BadSettings(str(error)) from None
+        raise FailedStart(str(error), log_format, exit_code=2) from None
+    try:
+        _serve(settings)
+    except (AppError, ModelError, Failure, MemoryError, OSError, RuntimeError) as error:
+        if (reason := fatal_reason(error)) is None:
+            raise
+        raise FailedStart(reason, log_format) from None
+
+
+def fatal_reason(error: Exception) -> str | None:
+    """Return why the server cannot start in a line; None for what nobody foresaw."""
+    if isinstance(error, (AppError, ModelError, Failure)):
+        return str(error)
+    if (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or "can't start new thread" in str(error)
+    ):
+        return (
+            "not enough memory, or a limit on it (ulimit -v, cgroups) is too low: "
+            f"{str(error) or type(error).__name__}"
+        )
+    return None
+
+
+def _serve(settings: Settings) -> None:
     listener = listen(settings.host, settings.port)
     admin_listener = None
     if settings.admin_port is not None:

@@ -7,7 +7,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -20,6 +20,9 @@ MAX_ENTRIES = 10_000
 MAX_UNPACKED_BYTES = 200_000_000
 MAX_XML_BYTES = 20_000_000
 """Maximum bytes of all parts that are parsed."""
+
+MAX_TAGS = 500_000
+"""Maximum tags of all parts that are parsed: a novel of 1,000 pages has half as many."""
 
 MAX_DEPTH = 100
 """Maximum nesting of elements; text in a box in a table in a cell has about thirty."""
@@ -103,17 +106,23 @@ def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
         raise UnreadableFileError(f"not a Word document: {_CONTENTS} is missing")
     if archive.getinfo(_CONTENTS).file_size > MAX_XML_BYTES:
         raise UnreadableFileError(f"{_CONTENTS} has more than {MAX_XML_BYTES:,} bytes")
-    names: list[str] = []
+    _check_tags(archive, [_CONTENTS])
+    names: dict[str, None] = {}
     for token in _tokens(archive, _CONTENTS):
         given = {name: one or other for name, one, other in _OVERRIDE.findall(token.raw)}
         if token.name.endswith("Override") and _TRANSLATED.fullmatch(given.get("ContentType", "")):
-            names.append(given.get("PartName", "").removeprefix("/"))
-    missing = [name for name in names if name not in archive.namelist()]
-    if missing or not names:
+            names[given.get("PartName", "").removeprefix("/")] = None
+    if not names or names.keys() - archive.namelist():
         raise UnreadableFileError("not a Word document: parts with text are missing")
     if sum(archive.getinfo(name).file_size for name in names) > MAX_XML_BYTES:
         raise UnreadableFileError(f"the parts with text have more than {MAX_XML_BYTES:,} bytes")
-    return {name: paragraphs(_tokens(archive, name)) for name in dict.fromkeys(names)}
+    _check_tags(archive, names)
+    return {name: paragraphs(_tokens(archive, name)) for name in names}
+
+
+def _check_tags(archive: zipfile.ZipFile, names: Iterable[str]) -> None:
+    if sum(archive.read(name).count(b"<") for name in names) > MAX_TAGS:
+        raise UnreadableFileError(f"a Word document may have {MAX_TAGS:,} tags")
 
 
 def _tokens(archive: zipfile.ZipFile, name: str) -> Iterator[Token]:

@@ -13,6 +13,11 @@ _log = structlog.get_logger()
 LogFormat = Literal["auto", "json", "console"]
 
 
+def is_json(log_format: LogFormat, stream: TextIO = sys.stderr) -> bool:
+    """Whether log lines in this format are JSON."""
+    return log_format == "json" or (log_format == "auto" and not stream.isatty())
+
+
 def configure_logs(
     level: str, log_format: LogFormat = "auto", *, stream: TextIO = sys.stderr
 ) -> None:
@@ -22,9 +27,9 @@ def configure_logs(
     console  for people, in colour on a terminal
     auto     console on a terminal, else json
     """
-    render: Any = structlog.processors.JSONRenderer(ensure_ascii=True)
-    if log_format == "console" or (log_format == "auto" and stream.isatty()):
-        render = structlog.dev.ConsoleRenderer(colors=stream.isatty())
+    render: Any = structlog.dev.ConsoleRenderer(colors=stream.isatty())
+    if is_json(log_format, stream):
+        render = structlog.processors.JSONRenderer(ensure_ascii=True)
     common: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -8,6 +8,7 @@ pyproject.toml the supported versions of uvicorn.
 """
 
 import asyncio
+import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ MAX_HEAD_BYTES = 65_536
 LINGER = 1.0
 """Seconds in which the rest of a rejected request is read and discarded. If the connection were
 closed at once, the kernel would reset it and the client would lose the response."""
+
+_HOST = re.compile(rb"[\w.~!$&'()*+,;=%-]*(?::\d*)?|\[[0-9a-fA-F:.]+\](?::\d*)?")
+"""https://www.rfc-editor.org/rfc/rfc9112#section-3.2"""
 
 Phase = Literal["head", "body", "none"]
 """The part of a request that is expected next. Between requests, none."""
@@ -149,6 +153,11 @@ class TimedProtocol(HttpToolsProtocol):
             if size > MAX_HEAD_BYTES:
                 self._fault = 431, "the headers are too large"
                 raise ValueError
+        hosts = [value for name, value in self.headers if name == b"host"]
+        is_named = hosts or self.parser.get_http_version() == "1.0"
+        if not is_named or len(hosts) > 1 or not all(map(_HOST.fullmatch, hosts)):
+            self._fault = 400, "a request has one header Host, with a name and perhaps a port"
+            raise ValueError
         self._n_unanswered += 1
         try:
             super().on_headers_complete()

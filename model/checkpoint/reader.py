@@ -5,13 +5,14 @@ unpickled. Neither reading nor serving on a CPU imports torch, which saves half 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.checkpoint.checksums import check_checksums, checksums_of, lines_of
 from model.checkpoint.config import (
     CONFIG_FILE,
     WEIGHTS_FILE,
@@ -37,7 +38,9 @@ class Checkpoint:
     """The validated content of a checkpoint folder.
 
     weights  float32 by name, read from the file on each access
-    digest   SHA-256 over configuration, weights and vocabulary: equal digests, equal translations
+    digest   SHA-256 over the lines of `sha256sum` for configuration, weights and vocabulary: equal
+             digests, equal translations
+    verified  whether the folder records the checksums of weights and vocabulary
     golden   sentences with their recorded translations
     quantized  the matrices that are stored in 8 bits
     shortlist  the candidates of a sentence's tokens, if the folder has any
@@ -51,6 +54,7 @@ class Checkpoint:
     golden: tuple[GoldenSentence, ...] = ()
     quantized: Mapping[str, Quantized] = field(default_factory=dict)
     shortlist: Shortlist | None = None
+    verified: bool = True
 
     @property
     def n_parameters(self) -> int:
@@ -65,9 +69,12 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     weights = TensorFile(folder / WEIGHTS_FILE)
     check_weights(folder / WEIGHTS_FILE, config.transformer, weights)
     shortlist = _read_shortlist(folder, config)
-    digest = _digest(folder, tokenizer, [SHORTLIST_FILE] * (shortlist is not None))
+    parts = (WEIGHTS_FILE, *tokenizer.files, *[SHORTLIST_FILE] * (shortlist is not None))
+    checksums = checksums_of(folder, (CONFIG_FILE, *parts))
+    digest = hashlib.sha256(lines_of(checksums).encode()).hexdigest()
+    verified = check_checksums(folder, {name: checksums[name] for name in parts})
     return Checkpoint(
-        folder, config, weights, tokenizer, digest, golden, weights.quantized, shortlist
+        folder, config, weights, tokenizer, digest, golden, weights.quantized, shortlist, verified
     )
 
 
@@ -151,11 +158,3 @@ def check_weights(
             raise CheckpointError(f"{path}: tensor '{name}' holds NaN or infinity")
     if unknown := sorted(weights.keys() - expected.keys()):
         raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")
-
-
-def _digest(folder: Path, tokenizer: TextCodec, more: Sequence[str]) -> str:
-    digest = hashlib.sha256()
-    for name in (CONFIG_FILE, WEIGHTS_FILE, *tokenizer.files, *more):
-        with (folder / name).open("rb") as file:
-            hashlib.file_digest(file, lambda: digest)  # updates it in small pieces
-    return digest.hexdigest()

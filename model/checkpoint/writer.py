@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from model.alignment.from_attention import AlignmentMethod
+from model.checkpoint.checksums import write_checksums
 from model.checkpoint.config import (
     CARD_FILE,
     CONFIG_FILE,
@@ -87,8 +88,11 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
             (partial / name).write_bytes(content)
         write_text(partial / CARD_FILE, card)
         write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
+        parts = [WEIGHTS_FILE, *tokenizer.files]
         if shortlist is not None:
             (partial / SHORTLIST_FILE).write_bytes(shortlist)
+            parts.append(SHORTLIST_FILE)
+        write_checksums(partial, parts)
         if golden:
             write_golden(partial, golden)
     except BaseException:

@@ -35,6 +35,20 @@ def test_sentences_are_recorded_by_direction(attend: Attend, folder: Path) -> No
     assert alone.stdout == english[0].translation + "\n"
 
 
+def test_the_shipped_records_are_replaced_only_on_request(
+    attend: Attend, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.cli.golden.SHIPPED_CHECKPOINT", folder)
+    refused = attend("golden", "--checkpoint", folder, stdin=SENTENCES)
+    assert refused.exit_code == 2
+    assert f"--output {folder}" in refused.stderr
+    assert not (folder / GOLDEN_FILE).exists()
+    result = attend("golden", "--checkpoint", folder, "--output", tmp_path, stdin=SENTENCES)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / GOLDEN_FILE).exists()
+    assert not (folder / GOLDEN_FILE).exists()
+
+
 def test_without_a_sentence_nothing_is_written(attend: Attend, folder: Path) -> None:
     result = attend("golden", "--checkpoint", folder, stdin="\n")
     assert result.exit_code == 1

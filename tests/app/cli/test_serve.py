@@ -1,5 +1,6 @@
 """`attend serve` as its users run it: a process, a port, signals and exit codes."""
 
+import errno
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli.serve import listen, or_pulled_models
+from app.cli.serve import fatal_reason, listen, or_pulled_models
 from app.settings import Settings
 from tests.app.server_process import ATTEND, ENVIRONMENT, free_port, serving
 from tests.firefox_model import write_registry
@@ -30,12 +31,13 @@ def failing(*flags: str | Path, **environment: str) -> subprocess.CompletedProce
 
 
 def fatal(result: subprocess.CompletedProcess[str]) -> str:
-    """The last line of a process that failed with exit code 1 and without a traceback."""
+    """Why a process could not start, in its last line; all lines are JSON."""
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("attend: ")
-    return last
+    lines = [json.loads(line) for line in result.stderr.splitlines()]
+    assert (lines[-1]["event"], lines[-1]["level"]) == ("cannot start", "critical")
+    reason: str = lines[-1]["reason"]
+    return reason
 
 
 def until_admitted(client: httpx.Client) -> None:
@@ -174,14 +176,14 @@ def test_missing_models_are_fetched_before_the_server_is_ready(tmp_path: Path) -
 def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoint: Path) -> None:
     both = os.pathsep.join([str(tiny_checkpoint)] * 2)
     last = fatal(failing(ATTEND_CHECKPOINT=both))
-    assert last.startswith("attend: 'checkpoint': ")
+    assert last.startswith("'checkpoint': ")
     assert last.endswith("both translate en to fr")
 
 
 def test_a_damaged_data_folder_is_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "usage.sqlite").write_bytes(b"no database" * 1000)
     last = fatal(failing("--checkpoint", tiny_checkpoint, "--data", tmp_path))
-    assert last.startswith("attend: 'data': ")
+    assert last.startswith("'data': ")
     assert "usage.sqlite" in last
 
 
@@ -211,9 +213,28 @@ def test_connections_send_at_once_what_they_have() -> None:
 def test_an_address_that_is_taken_is_exit_1_and_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = failing("--port", str(taken.getsockname()[1]))
-    assert result.returncode == 1
-    [line] = result.stderr.splitlines()
-    assert line.startswith("attend: cannot listen on 127.0.0.1, port ")
+    assert fatal(result).startswith("cannot listen on 127.0.0.1, port ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_for_people_the_reason_is_a_plain_line(tmp_path: Path) -> None:
+    result = failing("--checkpoint", tmp_path / "none", "--log-format", "console")
+    assert result.stderr.splitlines()[-1].startswith(f"attend: {tmp_path / 'none'}: no such folder")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_a_shortage_of_memory_is_one_line(error: Exception) -> None:
+    reason = fatal_reason(error)
+    assert reason
+    assert reason.startswith("not enough memory")
+    assert fatal_reason(RuntimeError("a bug")) is None
 
 
 def test_sigterm_ends_readiness_then_new_work_then_the_process(tiny_checkpoint: Path) -> None:

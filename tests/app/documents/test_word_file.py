@@ -5,10 +5,11 @@ import docx
 import pytest
 from docx.document import Document
 
-from app.documents.word_file import MAX_ENTRIES, MAX_UNPACKED_BYTES, WordFile
+from app.documents.word_file import MAX_ENTRIES, MAX_TAGS, MAX_UNPACKED_BYTES, WordFile
 from app.errors import UnreadableFileError
 from tests.app.documents.answering import shouted, unchanged
 from tests.app.documents.word_xml import CONTENTS, archive, document, part, run, word_file
+from tests.linear import assert_linear
 
 
 @pytest.fixture
@@ -131,6 +132,31 @@ def test_a_large_part_is_not_read() -> None:
         WordFile(broken("word/document.xml", bytes(20_000_001)))
     with pytest.raises(UnreadableFileError, match="has more than 20,000,000 bytes"):
         WordFile(broken("[Content_Types].xml", bytes(20_000_001)))
+
+
+@pytest.mark.parametrize("unit", ["<w:p/>", "<a/>", "<w:p></w:p>"])
+def test_a_part_of_many_tags_is_not_read(unit: str) -> None:
+    xml = document().replace("<w:body>", "<w:body>" + unit * (MAX_TAGS + 1))
+    with pytest.raises(UnreadableFileError, match="may have 500,000 tags"):
+        WordFile(broken("word/document.xml", xml))
+    contents = CONTENTS.replace("<Override", unit.replace("w:", "") * (MAX_TAGS + 1) + "<Override")
+    with pytest.raises(UnreadableFileError, match="may have 500,000 tags"):
+        WordFile(broken("[Content_Types].xml", contents))
+
+
+def test_time_is_linear_in_the_number_of_paragraphs() -> None:
+    def opened(n: int) -> None:
+        xml = document().replace("<w:body>", "<w:body>" + "<w:p/>" * n)
+        WordFile(broken("word/document.xml", xml))
+
+    assert_linear(opened, 50_000)
+
+
+def test_a_part_that_is_listed_often_is_one_part() -> None:
+    """Looking for each among all entries took minutes."""
+    line = CONTENTS.partition("<Override")[2].partition("/>")[0]
+    contents = CONTENTS.replace("<Override", f"<Override{line}/>" * 10_000 + "<Override", 1)
+    assert len(WordFile(broken("[Content_Types].xml", contents)).texts) == 1
 
 
 def test_a_damaged_entry_is_reported_before_the_archive_is_copied() -> None:

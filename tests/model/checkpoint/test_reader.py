@@ -23,7 +23,10 @@ from model.text.tokenizer import Tokenizer
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 
-FILES = ["CARD.md", "config.json", "model.safetensors", "sentencepiece.model", "training.json"]
+FILES = [
+    "CARD.md", "SHA256SUMS", "config.json", "model.safetensors", "sentencepiece.model",
+    "training.json",
+]  # fmt: skip
 SOURCE, TARGET = torch.tensor([[2, 9, 30, 0]]), torch.tensor([[369, 12, 13]])
 
 
