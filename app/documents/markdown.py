@@ -8,7 +8,7 @@ escaped, and as a last resort loses its emphasis.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -17,7 +17,7 @@ from app.documents.line_breaks import filled
 from app.documents.markdown_inline import EMPHASIS, Inline, InlineReader, Mark, new_markdown
 from app.documents.markdown_positions import Lines, Position
 from app.errors import UnreadableFileError
-from app.text.document import Answer, Document, Parts
+from app.text.document import MAX_DOCUMENTS, Answer, Document, Parts
 from app.text.markup.document import MarkupDocument, MarkupOptions
 from app.text.markup.references import Reference
 from app.text.markup.tagged_text import Piece, TaggedText
@@ -36,12 +36,22 @@ _BLOCK_START = re.compile(
     r"|(?=#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|:::|\$\$|[-=]+\s*$|(?:[-_*][ \t]*){3,}$"
     r"|\[(?!\^)[^\]]*\]:))"
 )
+MAX_BLOCKS = 2 * MAX_DOCUMENTS
+"""Lines that may begin a block; each takes 60 µs to parse, before texts are counted."""
+
 _MAY_BREAK = "\ue004"
 """Replaces a space at which a line may end."""
 
 
+_MAY_BE_BLOCK = re.compile(r"^[ \t>]*(?:[-+*#>=\[|]|\d+[.)]|\r?$)|^[^\n|]*\|", re.MULTILINE)
+
+
 def open_markdown(text: str) -> Document:
-    """Parse a document. Raises `UnreadableFileError` if a paragraph is too long."""
+    """Parse a document. Raises `UnreadableFileError` if it or a paragraph is too long."""
+    if sum(1 for _ in islice(_MAY_BE_BLOCK.finditer(text), MAX_BLOCKS + 1)) > MAX_BLOCKS:
+        raise UnreadableFileError(
+            f"a Markdown file may have {MAX_BLOCKS:,} headings, items, rows and blank lines"
+        )
     front = _FRONT_MATTER.match(text)
     start = front.end() if front else 0
     return Parts([text[:start], *_parts(text[start:])])

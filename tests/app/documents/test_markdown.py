@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.documents.markdown import open_markdown
+from app.documents.markdown import MAX_BLOCKS, open_markdown
 from app.errors import UnreadableFileError
 from app.text.document import Answer
 from app.text.placeholders import ATOM
@@ -15,6 +15,7 @@ from app.text.spans import Span
 from app.text.word_links import WordLink
 from tests.app.documents.answering import sample, shouted, translated, unchanged
 from tests.cases import cases
+from tests.linear import assert_linear
 
 README = sample("readme.md").replace("<two blanks>", "  ")
 SHOUTED = cases(__file__, "shouted")
@@ -191,3 +192,13 @@ def test_entities_come_back_where_they_belong(source: str, translation: str, exp
     answer = Answer(translation.replace("*", ""), [], ("en", "fr"))
     written = opened.with_translations([answer])
     assert written.replace("*", "") == expected.replace("*", "")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["- a\n", "a\n\n", "# a\n", "a\n=\n", "a|b\n", "[a]: b\n", "1. a\n", "> a\n", "a\r\n\r\n"],
+)
+def test_many_blocks_are_refused_before_they_are_parsed(unit: str) -> None:
+    with pytest.raises(UnreadableFileError, match="may have 100,000 headings, items, rows"):
+        open_markdown(unit * (MAX_BLOCKS + 1))
+    assert_linear(lambda n: open_markdown(unit * n), 2000)
