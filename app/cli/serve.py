@@ -33,11 +33,10 @@ _log = structlog.get_logger()
 
 
 class FailedStart(Failure):
-    """Logged as one line if logs are JSON, so that whoever collects them can read all of them."""
+    """A failure that is logged if logs are JSON, so that all lines are; else one line as usual."""
 
-    def __init__(self, reason: str, log_format: LogFormat, exit_code: int = 1) -> None:
+    def __init__(self, reason: str, log_format: LogFormat) -> None:
         super().__init__(reason)
-        self.exit_code = exit_code
         self._log_format = log_format
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -46,6 +45,12 @@ class FailedStart(Failure):
             _log.critical("cannot start", reason=" ".join(self.format_message().split()))
         else:
             super().show(file)
+
+
+class BadSettings(FailedStart):
+    """An invalid setting."""
+
+    exit_code = 2
 
 
 REPEATED = {"checkpoint": "DIR", "pin": "NAME"}
@@ -90,7 +95,7 @@ def serve(**flags: Any) -> None:
         settings = or_pulled_models(settings)
         pick_devices(settings.device)
     except (SettingsError, ConfigError) as error:
-        raise FailedStart(str(error), log_format, exit_code=2) from None
+        raise BadSettings(str(error), log_format) from None
     try:
         _serve(settings)
     except (AppError, ModelError, Failure, MemoryError, OSError, RuntimeError) as error:
