@@ -95,6 +95,8 @@ class Settings(BaseSettings):
     """Port for POST /reload and GET /metrics; none by default."""
     page: bool = True
     """Serve the page at / and the API reference at /docs."""
+    public_url: Annotated[str | None, Field(pattern=r"^https?://[^\s/?#@]+[^\s?#]*$")] = None
+    """URL of the server as clients see it, for links in answers."""
     cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = None
     """Origins allowed by CORS, such as https://a.example,https://b.example, or *."""
     device: str = "auto"

@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -54,7 +55,9 @@ class TranslateFileAnswer(BaseModel):
     """The response of POST /translate_file."""
 
     translated_file_url: str = Field(
-        alias="translatedFileUrl", description="temporary address of the translated file"
+        alias="translatedFileUrl",
+        description="temporary address of the translated file; without --public-url, a path unless "
+        "the request was for an IP address or localhost",
     )
 
 
@@ -99,7 +102,7 @@ async def translate_file(
     if _names_first(request, _BINARY, done.media_type):
         # A JSON response is the address of the file, never the file.
         return as_download(file, _BINARY if done.media_type == _JSON else done.media_type)
-    url = str(request.url_for("download_file", name=downloads.put(file)))
+    url = _address(request, settings.public_url, downloads.put(file))
     answer = TranslateFileAnswer(translatedFileUrl=url)
     return Response(answer.model_dump_json(by_alias=True), media_type=_JSON)
 
@@ -117,6 +120,18 @@ async def download_file(request: Request, name: str, downloads: CurrentDownloads
     if file is None or (holder and holder.account != file.account):
         raise HTTPException(HTTPStatus.NOT_FOUND, "no such file, or it has expired")
     return as_download(file, file.media_type)
+
+
+def _address(request: Request, public_url: str | None, name: str) -> str:
+    """Return the URL of a stored file. A name in the header Host, which may be any, is left out."""
+    if public_url:
+        return f"{public_url.rstrip('/')}{request.app.url_path_for('download_file', name=name)}"
+    url = request.url_for("download_file", name=name)
+    try:
+        ip_address(url.hostname or "")
+    except ValueError:
+        return str(url) if url.hostname == "localhost" else url.path
+    return str(url)
 
 
 def _field(form: FormData, name: str) -> str | None:

@@ -227,6 +227,28 @@ async def test_a_name_is_no_path_and_json_may_be_asked_for(client: Client) -> No
         assert said == "attachment; filename*=UTF-8''a%20b.fr.json"
 
 
+@pytest.mark.parametrize(
+    ("host", "public_url", "base"),
+    [
+        ("127.0.0.1:8000", None, "http://127.0.0.1:8000"),
+        ("[::1]:8000", None, "http://[::1]:8000"),
+        ("localhost:8000", None, "http://localhost:8000"),
+        ("evil.example", None, ""),
+        ("127.0.0.1.evil.example", None, ""),
+        ("evil.example", "https://good.example/attend/", "https://good.example/attend"),
+    ],
+)
+async def test_a_host_that_is_a_name_never_comes_back(
+    serve: Serve, host: str, public_url: str | None, base: str
+) -> None:
+    async with serve(FakeEngine(), public_url=public_url) as client:
+        client.headers["Host"] = host
+        answer = await send(client, "a.txt", b"The house.")
+        path = answer.json()["translatedFileUrl"].removeprefix(base)
+        assert path.startswith("/download_file/")
+        assert (await client.get(path)).status_code == 200
+
+
 async def test_others_are_served_while_a_long_file_is_translated(serve: Serve) -> None:
     engine = FakeEngine(n_slots=16)
     lines = "\n".join(f"The house {number} is green." for number in range(2000)).encode()

@@ -59,7 +59,7 @@ async function send(file, { source, target }) {
       ticking = setInterval(() => { note.textContent = t("file.translating", { seconds: Math.round((Date.now() - began) / 1000) }); }, 500);
     });
     // The server gives the address as it knows itself, which behind a proxy may be another one.
-    const address = new URL(`download_file/${new URL(answer.translatedFileUrl).pathname.split("/").pop()}`, BASE);
+    const address = new URL(`download_file/${answer.translatedFileUrl.split("/").pop()}`, BASE);
     note.textContent = t("file.done");
     item.append(el("a", { className: "button primary", href: address.href, download: "" }, t("file.download", { name: file.name })));
   } catch (error) {
