@@ -5,7 +5,7 @@ A file of an older attend is converted; one of a newer attend is refused.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,7 +85,8 @@ def open_database(file: Path | None, schema: Schema) -> sqlite3.Connection:
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch(PRIVATE)  # SQLite gives its other files the same mode
-            file.chmod(PRIVATE)
+            with suppress(PermissionError):  # of another user, who shares it
+                file.chmod(PRIVATE)
         database = sqlite3.connect(
             file or ":memory:", check_same_thread=False, isolation_level=None
         )
