@@ -1,7 +1,7 @@
 """Builds a runtime from settings: checkpoints, engines, schedulers, services."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,14 +48,17 @@ VOCABULARIES = (".spm", ".model", "vocab.json")
 _log = structlog.get_logger()
 
 
-def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
+def load_runtime(
+    settings: Settings, metrics: Metrics, checkpoint_of: Callable[[Path], Path] = lambda path: path
+) -> Runtime:
     """Load the checkpoints onto their devices and build the runtime. Blocks.
 
-    Of the folder of models only the configurations are read. Raises `ModelError`, and
-    `SettingsError` if two checkpoints claim a direction or a pinned model does not exist.
+    Of the folder of models only the configurations are read; see `find_checkpoints`. Raises
+    `ModelError`, and `SettingsError` if two checkpoints claim a direction or a pinned model does
+    not exist.
     """
     _check_directions(settings.checkpoint)
-    shelved = _shelved(settings)
+    shelved = _shelved(settings, checkpoint_of)
     builder = _Builder(settings, metrics)
     prepare_kernels(settings.precision, builder.devices)
     checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
@@ -94,11 +97,11 @@ def build_runtime(
     return _assemble(known, settings, metrics)
 
 
-def _shelved(settings: Settings) -> list[ShelvedCheckpoint]:
+def _shelved(settings: Settings, checkpoint_of: Callable[[Path], Path]) -> list[ShelvedCheckpoint]:
     """Return the usable checkpoints of the folder of models. Raises `SettingsError`."""
     if settings.models is None:
         return []
-    usable, faults = find_checkpoints(settings.models)
+    usable, faults = find_checkpoints(settings.models, checkpoint_of)
     for fault in faults:
         _log.warning("not a model", reason=fault.reason)
     names = {one.config.name for one in usable}

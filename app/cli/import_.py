@@ -22,6 +22,7 @@ from model.interop.huggingface.settings import check_model_type
 from model.interop.languages import Languages
 from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.marian_import import (
+    import_argos,
     import_ctranslate2,
     import_firefox,
     import_m2m100,
@@ -135,6 +136,25 @@ def ctranslate2(source: Path, folder: Path, name: str | None, sources: str, targ
     """
     languages = Languages(_codes(sources), _codes(targets))
     config = import_ctranslate2(source, folder, name, languages)
+    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
+
+
+@import_.command(
+    epilog="Example: attend import argos translate-en_fr-1_9.argosmodel checkpoints/en-fr"
+)
+@click.argument("source", type=options.path_type, metavar="SRC")
+@_DESTINATION
+@_NAME
+@_SOURCES
+@_TARGETS
+def argos(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+    """Convert the package of Argos Translate in SRC to a checkpoint in DIR.
+
+    SRC is a *.argosmodel, or a folder of LibreTranslate's packages with metadata.json and `model`,
+    as in ~/.local/share/argos-translate/packages. The languages are those of its metadata. DIR must
+    be new or empty.
+    """
+    config = import_argos(source, folder, name, Languages(_codes(sources), _codes(targets)))
     click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
 
 

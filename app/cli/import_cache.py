@@ -1,4 +1,4 @@
-"""Imports folders of other projects given in place of checkpoints, cached by content."""
+"""Imports models of other projects given in place of checkpoints, cached by content."""
 
 import hashlib
 import os
@@ -10,7 +10,19 @@ from app import __version__
 from model.errors import CheckpointError
 from model.interop.marian_folder import project_of
 
-_READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml", ".model", ".md", ".gz", ".txt"}
+_READ = {
+    ".json",
+    ".safetensors",
+    ".bin",
+    ".spm",
+    ".npz",
+    ".yml",
+    ".model",
+    ".md",
+    ".gz",
+    ".txt",
+    ".argosmodel",
+}
 """Extensions of the files that an import may read."""
 
 
@@ -25,7 +37,7 @@ def default_cache() -> Path:
     return Path(base) / "attend"
 
 
-def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
+def checkpoint_folder(folder: Path, cache: Path | None = None) -> Path:
     """Return `folder`, or the import of another project's model, creating it if not in `cache`.
 
     Writes are atomic; if two processes import at once, one result is kept. Raises
@@ -34,7 +46,7 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
     project = project_of(folder)
     if project is None:
         return folder
-    name = folder.resolve().name
+    name = folder.resolve().stem if folder.is_file() else folder.resolve().name
     kept = (cache or default_cache()) / project / f"{name}-{_digest(folder)[:16]}"
     if kept.is_dir():
         return kept
@@ -64,7 +76,7 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
 def _digest(folder: Path) -> str:
     """Return a digest of the content and of the importing version."""
     digest = hashlib.sha256(__version__.encode())
-    for path in sorted(folder.rglob("*")):
+    for path in [folder] if folder.is_file() else sorted(folder.rglob("*")):
         if path.suffix in _READ and path.is_file():
             digest.update(f"\0{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
             with path.open("rb") as file:

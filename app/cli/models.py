@@ -12,6 +12,7 @@ from rich.table import Table
 
 from app.cli import options
 from app.cli.display.tables import print_table
+from app.cli.import_cache import checkpoint_folder
 from app.errors import PullError
 from app.hub.firefox_registry import PUBLIC_REGISTRY, Registry, read_registry, server_of
 from app.hub.origin import read_origin
@@ -74,7 +75,7 @@ def models(  # noqa: PLR0917
     pulled = options.shelf_folder()
     nothing_yet = shelf is None and not pulled.exists()
     shelf = shelf or pulled
-    found, unusable = ([], []) if nothing_yet else find_checkpoints(shelf)
+    found, unusable = ([], []) if nothing_yet else find_checkpoints(shelf, checkpoint_folder)
     listed = _read_registry(registry or PUBLIC_REGISTRY) if updates else None
     rows = [_row(one, precision, listed, verify=verify) for one in found]
     rows += [ShelfRow(one.folder.name, str(one.folder), fault=one.reason) for one in unusable]

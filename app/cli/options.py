@@ -71,8 +71,8 @@ threads = click.option(
 
 registry = click.option(
     "--registry", metavar="URL",
-    help="Where Firefox's models are listed: a mirror's models.json, or a folder with one "
-    "[default: Mozilla's].",
+    help="Where Firefox's models or Argos's packages are listed: a mirror's models.json or "
+    "index.json, or a folder with one [default: Mozilla's, Argos's].",
 )  # fmt: skip
 
 

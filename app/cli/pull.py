@@ -1,5 +1,6 @@
 """`attend pull`: fetches a model from the hub, or a folder, onto the shelf."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,8 +15,15 @@ from rich.progress import Progress, TaskID
 
 from app.cli import options
 from app.cli.display.progress import download_progress
-from app.cli.import_cache import default_cache
+from app.cli.import_cache import checkpoint_folder, default_cache
 from app.errors import PullError, UnknownLanguagesError
+from app.hub.argos_index import PREFIX as ARGOS_PREFIX
+from app.hub.argos_index import (
+    PUBLIC_INDEX,
+    choose_packages,
+    fetch_package,
+    read_index,
+)
 from app.hub.fetch import fetched, find
 from app.hub.firefox_files import fetch_model
 from app.hub.firefox_registry import (
@@ -70,11 +78,12 @@ def pull(  # noqa: PLR0917
 
     NAME is a name on the Hugging Face hub (`opus-mt-en-de` stands for
     `Helsinki-NLP/opus-mt-en-de`), a model of Firefox's (`firefox:en-fr`), several of them
-    (`firefox:fr,de,es`: all between these languages and English; `firefox:all`), or a folder with a
-    model's files, which needs no network. Sizes and digests are verified, and an interrupted
-    download is resumed by the same command. HF_ENDPOINT names a mirror of the hub, HF_TOKEN a token
-    for gated and private models. DIR is by default $ATTEND_MODELS, else `models` in the user's data
-    folder.
+    (`firefox:fr,de,es`: all between these languages and English; `firefox:all`), a package of Argos
+    Translate (`argos:en-fr`, `argos:fr,de`, `argos:all`), or a folder with a model's files, which
+    needs no network. Sizes and digests are verified where the publisher states them, and an
+    interrupted download is resumed by the same command. HF_ENDPOINT names a mirror of the hub,
+    HF_TOKEN a token for gated and private models. DIR is by default $ATTEND_MODELS, else `models`
+    in the user's data folder.
     """
     shelf = shelf or options.shelf_folder()
     if name.startswith(PREFIX):
@@ -86,6 +95,9 @@ def pull(  # noqa: PLR0917
             cache or default_cache(),
             replace,
         )
+        return
+    if name.startswith(ARGOS_PREFIX):
+        _pull_argos(name, shelf, registry, cache or default_cache(), replace)
         return
     if Path(name).is_dir():
         folder = Path(name).resolve()
@@ -145,6 +157,37 @@ def _pull_firefox(  # noqa: PLR0917
         raise PullError(f"{failed} of {len(chosen)} models are missing, for the reasons above")
 
 
+def _pull_argos(name: str, shelf: Path, index: str | None, cache: Path, replace: bool) -> None:
+    index = index or os.environ.get("ARGOS_PACKAGE_INDEX") or PUBLIC_INDEX
+    with server_of(index) as server:
+        failed = 0
+        chosen = choose_packages(read_index(server, index), name)
+        for package in chosen:
+            destination = shelf / package.name
+            origin = Origin(repository=package.name, revision=package.package_version)
+            try:
+                if _is_there(destination, origin, replace=replace):
+                    click.echo(f"{destination}: already there, version {package.package_version}")
+                    continue
+                with download_progress() as progress:
+                    task = progress.add_task(package.name, total=None)
+                    path = fetch_package(
+                        server, package, cache / "argos", partial(_advance, progress, task)
+                    )
+                _import(path, destination, origin, replace=replace)
+            except UnreachableError:
+                raise
+            except (PullError, ModelError) as error:
+                if len(chosen) == 1:
+                    raise
+                failed += 1
+                click.echo(f"{package.name}: {error}", err=True)
+                continue
+            path.unlink()
+    if failed:
+        raise PullError(f"{failed} of {len(chosen)} packages are missing, for the reasons above")
+
+
 def pull_missing(settings: Settings) -> None:
     """Fetch the models of Firefox's that the settings' languages lack, if `pull` is set.
 
@@ -176,8 +219,8 @@ def pull_missing(settings: Settings) -> None:
 
 def _missing_pairs(settings: Settings) -> list[tuple[str, str]]:
     """Return the pairs of the settings' languages that the models do not translate."""
-    folder = settings.models
-    there = find_checkpoints(folder)[0] if folder and folder.is_dir() else []
+    folder, checkpoint_of = settings.models, partial(checkpoint_folder, cache=settings.cache)
+    there = find_checkpoints(folder, checkpoint_of)[0] if folder and folder.is_dir() else []
     configs = [one.config for one in there] + [read_config(one) for one in settings.checkpoint]
     served = Languages([pair for config in configs for pair in config.directions])
     missing: list[tuple[str, str]] = []

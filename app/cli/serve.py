@@ -216,14 +216,15 @@ def make_server(
 
 
 def load(settings: Settings, metrics: Metrics) -> Runtime:
-    """Import Marian folders, fetch missing models if the settings ask for it, load the models."""
-    folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
+    """Import other projects' models, fetch missing ones if the settings ask for it, load them."""
+    checkpoint_of = partial(checkpoint_folder, cache=settings.cache)
+    folders = tuple(map(checkpoint_of, settings.checkpoint))
     settings = settings.model_copy(update={"checkpoint": folders})
     if settings.pull:
         from app.cli.pull import pull_missing
 
         pull_missing(settings)
-    return load_runtime(settings, metrics)
+    return load_runtime(settings, metrics, checkpoint_of)
 
 
 def spare_the_collector() -> None:

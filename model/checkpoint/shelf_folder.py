@@ -1,6 +1,6 @@
 """Finds the checkpoints in a folder of checkpoints, by their configurations alone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,11 +32,14 @@ class UnusableFolder:
     reason: str
 
 
-def find_checkpoints(shelf: Path) -> tuple[list[ShelvedCheckpoint], list[UnusableFolder]]:
+def find_checkpoints(
+    shelf: Path, checkpoint_of: Callable[[Path], Path] = lambda path: path
+) -> tuple[list[ShelvedCheckpoint], list[UnusableFolder]]:
     """Return the folders in `shelf`, by name, without reading weights.
 
-    Files and hidden folders, such as unfinished imports, are ignored. Raises `CheckpointError` if
-    `shelf` is not a folder.
+    `checkpoint_of` may name the checkpoint that another project's model was imported to, which
+    keeps the model's name. Other files and hidden folders, such as unfinished imports, are ignored.
+    Raises `CheckpointError` if `shelf` is not a folder.
     """
     try:
         found = sorted(path for path in shelf.iterdir() if not path.name.startswith("."))
@@ -46,8 +49,9 @@ def find_checkpoints(shelf: Path) -> tuple[list[ShelvedCheckpoint], list[Unusabl
     unusable: list[UnusableFolder] = []
     for path in found:
         try:
-            if path.is_dir():
-                usable.append(_read(path))
+            folder = checkpoint_of(path)
+            if folder.is_dir():
+                usable.append(_read(folder, path.name if path.is_dir() else path.stem))
         except CheckpointError as error:
             unusable.append(UnusableFolder(path, str(error)))
         except (OSError, UnicodeError) as error:  # a link into a forbidden folder; no UTF-8
@@ -55,10 +59,10 @@ def find_checkpoints(shelf: Path) -> tuple[list[ShelvedCheckpoint], list[Unusabl
     return usable, unusable
 
 
-def _read(folder: Path) -> ShelvedCheckpoint:
-    folder.name.encode()
+def _read(folder: Path, name: str) -> ShelvedCheckpoint:
+    name.encode()
     files = tuple(_files(folder))
-    config = read_config(folder).model_copy(update={"name": folder.name})
+    config = read_config(folder).model_copy(update={"name": name})
     return ShelvedCheckpoint(folder, config, files)
 
 

@@ -11,13 +11,21 @@ from model.interop.huggingface.settings import VERBS
 _FIREFOX_NAME = re.compile(r"model\.[a-z_]+\..*bin(\.gz)?")
 
 CTRANSLATE2_FILE = "model.bin"
+ARGOS_METADATA_FILE, ARGOS_MODEL_FOLDER = "metadata.json", "model"
+ARGOS_SUFFIX = ".argosmodel"
 
 KEPT_FOLDER = "attend"
 """Subfolder of an export for what the format cannot express, so that an import restores it."""
 
 
 def project_of(folder: Path) -> str | None:
-    """Return the verb of `attend import` for a folder, None for other folders."""
+    """Return the verb of `attend import` for a folder or *.argosmodel, None for others."""
+    if folder.suffix == ARGOS_SUFFIX and folder.is_file():
+        return "argos"
+    if not folder.is_dir():
+        return None
+    if (folder / ARGOS_METADATA_FILE).exists() and (folder / ARGOS_MODEL_FOLDER).is_dir():
+        return "argos"
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         return "marian"
     if not (folder / CONFIG_FILE).exists():

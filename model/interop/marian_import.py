@@ -16,6 +16,7 @@ from model.checkpoint.golden import read_golden
 from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
+from model.interop.argos_reader import read_argos, unpacked
 from model.interop.ctranslate2_reader import read_ctranslate2
 from model.interop.firefox_reader import read_firefox
 from model.interop.foreign_model import ForeignModel
@@ -84,6 +85,17 @@ def import_ctranslate2(
     """Import a CTranslate2 folder; see `import_marian`."""
     _check_folders(folder, destination, "a CTranslate2 folder")
     return _write(read_ctranslate2(folder, languages, name=name), folder, destination, name)
+
+
+def import_argos(
+    package: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
+) -> CheckpointConfig:
+    """Import a package of Argos Translate, unpacked or not; see `import_marian`."""
+    if not package.exists():
+        raise CheckpointError(f"{package}: no such file; expected a package of Argos Translate")
+    check_new_folder(destination)
+    with unpacked(package) as folder:
+        return _write(read_argos(folder, languages), package, destination, name or package.stem)
 
 
 def _write(

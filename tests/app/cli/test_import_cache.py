@@ -1,5 +1,6 @@
 import errno
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -8,9 +9,11 @@ import pytest
 from app.cli import import_cache
 from app.cli.import_cache import checkpoint_folder, default_cache
 from model.checkpoint.reader import load_checkpoint
+from model.checkpoint.shelf_folder import find_checkpoints
 from model.errors import CheckpointError
 from model.interop.marian_import import import_marian
 from tests.app.cli.conftest import Attend
+from tests.argos_package import pack, write_package
 from tests.marian_folder import MakeFolder, change_json
 
 
@@ -133,3 +136,25 @@ def test_verbs_take_folders(
     evaluated = attend("evaluate", "--checkpoint", folder, corpus)
     assert evaluated.exit_code == 0, evaluated.stderr
     assert "name: opus-mt" in attend("inspect", folder).stdout
+
+
+def test_libretranslates_packages_are_served_in_place(tmp_path: Path) -> None:
+    """A folder of packages, unpacked as its tools install them and as files."""
+    packages = tmp_path / "packages"
+    write_package(packages / "translate-en_fr-1_9")
+    write_package(packages / "fr_en", from_code="fr", to_code="en")
+    pack(
+        write_package(tmp_path / "en_de", to_code="de"), packages / "translate-en_de-1_0.argosmodel"
+    )
+    (packages / "README.txt").write_text("not a model")
+    write_package(packages / "sbd", type="sbd")
+    usable, unusable = find_checkpoints(
+        packages, partial(checkpoint_folder, cache=tmp_path / "cache")
+    )
+    assert {one.config.name: list(one.config.directions) for one in usable} == {
+        "fr_en": [("fr", "en")],
+        "translate-en_de-1_0": [("en", "de")],
+        "translate-en_fr-1_9": [("en", "fr")],
+    }
+    [sbd] = unusable
+    assert "splits sentences by itself" in sbd.reason

@@ -17,13 +17,14 @@ from app.cli.serve import or_pulled_models
 from app.errors import PullError, SettingsError
 from app.hub import fetch as fetch_module
 from app.hub.origin import read_origin
-from app.hub.requests import Hub
+from app.hub.requests import FileServer, Hub
 from app.settings import Settings
 from model.checkpoint.reader import load_checkpoint
 from tests.app.cli.conftest import Attend
 from tests.app.hub.fake_hub import COMMIT, FakeHub
+from tests.argos_package import pack, write_package
 from tests.firefox_model import write_registry
-from tests.marian_folder import MakeFolder, change_json
+from tests.marian_folder import MakeFolder, change_json, write_json
 
 WEIGHTS = "model.safetensors"
 Serving = Callable[[Path], FakeHub]
@@ -399,3 +400,27 @@ def test_a_server_fetches_the_models_that_its_languages_lack(
 def test_what_a_server_is_to_fetch_has_to_be_named() -> None:
     with pytest.raises(SettingsError, match="'pull': needs 'languages', such as en,fr,de"):
         Settings.parse(pull="firefox")
+
+
+def test_a_package_of_argos_is_pulled_and_its_name_repeated(
+    attend: Attend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = pack(write_package(tmp_path / "en_fr"), tmp_path / "en_fr.argosmodel").read_bytes()
+    link = "https://argos.example/en_fr.argosmodel"
+    entry = {"from_code": "en", "to_code": "fr", "package_version": "1.9", "links": [link]}
+    write_json(tmp_path / "index.json", [entry])
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=httpx.ByteStream(package))
+
+    monkeypatch.setattr(
+        "app.cli.pull.server_of", lambda _: FileServer(link, httpx.MockTransport(answer))
+    )
+    monkeypatch.setenv("ARGOS_PACKAGE_INDEX", str(tmp_path))
+    shelf = tmp_path / "models"
+    first = attend("pull", "argos:en-fr", shelf)
+    assert first.exit_code == 0, first.stderr
+    assert f"wrote {shelf / 'argos-en-fr'}: argos-en-fr, " in first.stdout
+    again = attend("pull", "argos:en-fr", shelf)
+    assert "already there, version 1.9" in again.stdout
+    assert attend("pull", "argos:en-ja", shelf).exit_code == 1

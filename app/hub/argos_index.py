@@ -1,0 +1,124 @@
+"""The index of Argos Translate's packages: index.json, a list of their metadata and addresses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from app.errors import PullError
+from app.hub.download import PART, Report, fetch_rest
+from app.hub.requests import FileServer, MissingError
+
+PREFIX = "argos:"
+PUBLIC_INDEX = "https://raw.githubusercontent.com/argosopentech/argospm-index/main/"
+"""argostranslate's own default, which $ARGOS_PACKAGE_INDEX overrides here as well."""
+
+PIVOT = "en"
+_INDEX_FILE = "index.json"
+_MAX_INDEX_BYTES = 20_000_000
+_MAX_PACKAGE_BYTES = 2_000_000_000
+_SAFE = re.compile(r"[A-Za-z0-9._-]{1,20}")
+
+
+class ArgosPackage(BaseModel):
+    """An entry of the index; other keys are ignored."""
+
+    type: str = "translate"
+    from_code: str = ""
+    to_code: str = ""
+    package_version: str = ""
+    links: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """Of the model on the shelf."""
+        return f"argos-{self.from_code}-{self.to_code}"
+
+    @property
+    def _key(self) -> tuple[int, ...]:
+        return tuple(int(part) for part in re.findall(r"\d+", self.package_version)[:4])
+
+    def is_newer(self, other: ArgosPackage) -> bool:
+        """Whether its version is a later one."""
+        return self._key > other._key
+
+
+def read_index(server: FileServer, address: str) -> Sequence[ArgosPackage]:
+    """Read the index at a URL, or in a folder. Raises `PullError`."""
+    if urlsplit(address).scheme in ("http", "https"):
+        if not address.endswith(".json"):
+            address = f"{address.rstrip('/')}/{_INDEX_FILE}"
+        content = server.get(address, "the index", "", params={}).content
+    else:
+        path = Path(address)
+        path = path / _INDEX_FILE if path.is_dir() else path
+        address = str(path)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise PullError(f"{path}: {error.strerror}; expected Argos's {_INDEX_FILE}") from None
+    try:
+        if len(content) > _MAX_INDEX_BYTES:
+            raise ValueError(f"has {len(content):,} bytes")
+        return TypeAdapter(list[ArgosPackage]).validate_python(json.loads(content))
+    except (ValueError, RecursionError, ValidationError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise PullError(f"{address}: not an index of Argos's packages: {reason}") from None
+
+
+def choose_packages(index: Sequence[ArgosPackage], name: str) -> list[ArgosPackage]:
+    """Return the newest package of each pair that a name asks for.
+
+    `argos:en-fr` is one pair, `argos:fr,de` all between these languages and English, and
+    `argos:all` every one. Raises `PullError`.
+    """
+    newest: dict[tuple[str, str], ArgosPackage] = {}
+    for one in index:
+        if one.type != "translate" or not all(
+            map(_SAFE.fullmatch, (one.from_code, one.to_code, one.package_version))
+        ):
+            continue
+        pair = one.from_code, one.to_code
+        if pair not in newest or one.is_newer(newest[pair]):
+            newest[pair] = one
+    asked = name.removeprefix(PREFIX)
+    source, dash, target = asked.partition("-")
+    if asked == "all":
+        chosen = list(newest.values())
+    elif dash:
+        chosen = [newest[pair] for pair in [(source, target)] if pair in newest]
+    else:
+        codes = {*filter(None, asked.split(",")), PIVOT}
+        chosen = [one for pair, one in newest.items() if codes.issuperset(pair) and PIVOT in pair]
+    if not chosen:
+        known = ", ".join(sorted(f"{source}-{target}" for source, target in newest)) or "none"
+        raise PullError(f"{name}: no such package of Argos Translate; there are: {known[:600]}")
+    return chosen
+
+
+def fetch_package(server: FileServer, package: ArgosPackage, folder: Path, report: Report) -> Path:
+    """Download a package into `folder`; an interrupted download is resumed.
+
+    The index has neither sizes nor digests: the archive's own checksums are verified when it is
+    unpacked. Raises `PullError`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{package.name}-{package.package_version}.argosmodel"
+    part = path.with_name(path.name + PART)
+    for link in package.links:
+        if urlsplit(link).scheme not in ("http", "https"):
+            continue
+
+        def once(link: str = link) -> None:
+            fetch_rest(server, link, part, report, _MAX_PACKAGE_BYTES, path.name, path.name, "")
+
+        with suppress(MissingError):
+            server.retried(once, path.name, lambda: part.stat().st_size if part.exists() else 0)
+            return part.rename(path)
+    raise PullError(f"{package.name}: none of its addresses has it: {', '.join(package.links)}")
