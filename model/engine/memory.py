@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from model.checkpoint.parameters import parameter_shapes
 from model.engine.cpu.capacity import FLOAT_BYTES, MAX_ROWS, cache_bytes
-from model.engine.cpu.kernels.packing import padded
-from model.engine.cpu.kernels.tile import COLUMNS, GROUP
+from model.engine.cpu.kernels.instructions import INSTRUCTION
+from model.engine.cpu.kernels.packing import GROUP, padded
+from model.engine.cpu.kernels.tile import COLUMNS
 from model.engine.protocol import PrecisionChoice
 from model.transformer.config import TransformerConfig
 
@@ -42,9 +43,9 @@ def expected_bytes(
     weights += _packed(config.target_vocab_size, config.d_model, width)
     rows = max(MAX_ROWS, config.max_length)
     inner = max(config.d_ff, config.d_ff_of_decoder)
-    work = rows * (CANDIDATES_BYTES + max(config.d_model, inner)) + FLOAT_BYTES * (
-        rows * (7 * padded(config.d_model, COLUMNS) + inner) + rows * COLUMNS
-    )
+    quantised = max(config.d_model, inner) * INSTRUCTION.bits // 8
+    floats = 7 * padded(config.d_model, COLUMNS) + inner + COLUMNS
+    work = rows * (CANDIDATES_BYTES + quantised + FLOAT_BYTES * floats)
     return weights + n_threads * (work + sentences_bytes(config))
 
 

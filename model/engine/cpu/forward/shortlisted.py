@@ -9,18 +9,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import carray
+from numba import carray, types
 
 from model.engine.cpu.forward.slots import Slots
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.kernels.arrays import Ints
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.packing import Linear, padded
-from model.engine.cpu.kernels.tile import COLUMNS
+from model.engine.cpu.kernels.linear import by_groups
+from model.engine.cpu.kernels.packing import GROUP, OFFSET, Linear, padded
+from model.engine.cpu.kernels.tile import COLUMNS, TILE_COLUMNS
 from model.engine.cpu.kernels.work_queue import pointer
 
-_TO_UNSIGNED = np.uint32(0x80808080)
-"""Adds 128 to each of four bytes, as `packing` does."""
+_GROUP = getattr(types, f"uint{8 * GROUP}")
+_TO_PACKED = np.uint64(int.from_bytes(bytes([OFFSET] * GROUP), "little"))
+"""Adds what `packing` adds, 128 or 0, to each byte of a group."""
 
 
 class OutputColumns(NamedTuple):
@@ -86,20 +88,18 @@ def copy_columns(weights: Weights, slots: Slots, slot: int) -> None:
     output, codes = weights.output, weights.target_embedding.codes
     has_codes = weights.shape.tie_output and codes.shape[1] == output.inputs and len(codes) > 0
     ids, columns = columns_of(slots, slot, output)
-    # Four bytes at a time: four inputs in int8, one in float32.
-    source = output.weight[0].view(np.uint32)
-    target = columns.weight[0].view(np.uint32)
-    n_words = len(target) // columns.bias.shape[1]
+    source, target = by_groups(output.weight[0]), by_groups(columns.weight[0])
+    n_groups = len(target) // columns.bias.shape[1]
     for index in range(len(ids)):
         token = ids[index]
         columns.scale[0, index] = output.scale[0, token]
         columns.bias[0, index] = output.bias[0, token]
-        to = index // COLUMNS * COLUMNS * n_words + index % COLUMNS
+        to = index // TILE_COLUMNS * TILE_COLUMNS * n_groups + index % TILE_COLUMNS
         if has_codes:
-            words = codes[token].view(np.uint32)
-            for word in range(n_words):
-                target[to + word * COLUMNS] = words[word] ^ _TO_UNSIGNED
+            groups = codes[token].view(_GROUP)
+            for group in range(n_groups):
+                target[to + group * TILE_COLUMNS] = groups[group] ^ _TO_PACKED
         else:
-            start = token // COLUMNS * COLUMNS * n_words + token % COLUMNS
-            for word in range(n_words):
-                target[to + word * COLUMNS] = source[start + word * COLUMNS]
+            start = token // TILE_COLUMNS * TILE_COLUMNS * n_groups + token % TILE_COLUMNS
+            for group in range(n_groups):
+                target[to + group * TILE_COLUMNS] = source[start + group * TILE_COLUMNS]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.jit import kernel, reordered_kernel
+from model.engine.cpu.kernels.flat import squares, total
+from model.engine.cpu.kernels.jit import kernel
 
 RELU, GELU, SWISH, QUICK_GELU = range(4)
 
@@ -23,24 +24,18 @@ class Norm(NamedTuple):
     epsilon: np.float32
 
 
-@reordered_kernel
+@kernel
 def normalise(x: Floats, n_rows: int, norm: Norm, layer: int, out: Floats) -> None:
     """out = (x − mean) / √(variance + ε) · gain + bias, row by row; `out` may be x."""
     gain, bias = norm.gain[layer], norm.bias[layer]
-    width = len(gain)
+    width, stride = len(gain), x.shape[1]
     for index in range(n_rows):
         row, normal = x[index, :width], out[index, :width]
-        total = np.float32(0)
+        mean = total(x, index * stride, width) / np.float32(width)
+        variance = squares(x, index * stride, width, mean) / np.float32(width)
+        deviation = np.sqrt(variance + norm.epsilon)
         for i in range(width):
-            total += row[i]
-        mean = total / np.float32(width)
-        squares = np.float32(0)
-        for i in range(width):
-            deviation = row[i] - mean
-            squares += deviation * deviation
-        inverse = _ONE / np.sqrt(squares / np.float32(width) + norm.epsilon)
-        for i in range(width):
-            normal[i] = (row[i] - mean) * inverse * gain[i] + bias[i]
+            normal[i] = (row[i] - mean) * gain[i] / deviation + bias[i]
 
 
 @kernel

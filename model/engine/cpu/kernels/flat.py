@@ -194,6 +194,51 @@ def dot_products(
     ), generate  # fmt: skip
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def total(typing_context: Any, x: Any, at: Any, n: Any) -> Any:
+    """Σ x[i] over i < n."""
+
+    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        numbers = data(context, b, signature, arguments, 0)
+        return _sum(b, numbers, arguments[2], lambda x, sum_: b.fadd(sum_, x))
+
+    return types.float32(x, types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def squares(typing_context: Any, x: Any, at: Any, n: Any, mean: Any) -> Any:
+    """Σ (x[i] − mean)² over i < n."""
+
+    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        numbers = data(context, b, signature, arguments, 0)
+        means = splat(b, arguments[3])
+
+        def add(x: Any, sum_: Any) -> Any:
+            deviation = b.fsub(x, means)
+            return multiply_add(b, deviation, deviation, sum_)
+
+        return _sum(b, numbers, arguments[2], add)
+
+    return types.float32(x, types.int64, types.int64, types.float32), generate
+
+
+def _sum(b: Any, numbers: Any, n: Any, add: Callable[[Any, Any], Any]) -> Any:
+    """One sum: 64 numbers at a time in four vectors, in an order that no processor changes."""
+    whole = b.and_(n, INT64(-4 * LANES))
+
+    def turn(i: Any, sums: list[Any]) -> list[Any]:
+        vectors = _four(b, b.gep(numbers, [i]))
+        return [add(x, sum_) for x, sum_ in zip(vectors, sums, strict=True)]
+
+    def single(i: Any, sums: list[Any]) -> list[Any]:
+        return [add(splat(b, b.load(b.gep(numbers, [i]))), sums[0])]
+
+    sums = loop(b, INT64(0), whole, 4 * LANES, [_ZEROS] * 4, turn)
+    one = reduce(b, b.fadd(b.fadd(sums[1], sums[0]), b.fadd(sums[3], sums[2])), b.fadd)
+    (one,) = loop(b, whole, n, 1, [splat(b, one)], single)
+    return b.extract_element(one, INT32(0))
+
+
 def _weighted_sum(n_vectors: int) -> Callable[..., None]:
     @intrinsic  # type: ignore[untyped-decorator]
     def weighted_sum(

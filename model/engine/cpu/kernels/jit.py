@@ -46,10 +46,6 @@ class _Announcement(event.Listener):  # type: ignore[misc]
 
 event.register("numba:compile", _Announcement())
 
-REORDERED = {"contract", "reassoc", "nsz"}
-"""Lets a compiler vectorise sums. Their order then depends on the compiled code and the number of
-terms, so a row has the same bits in any batch."""
-
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
     """A compiled function, with the code that unpacks Python's arguments only if Python calls it.
@@ -107,11 +103,6 @@ def kernel(function: Function) -> Function:
 def brief_kernel(function: Function) -> Function:
     """For kernels too short to justify releasing the GIL, which takes milliseconds to regain."""
     return _compiled(function, fastmath=False, nogil=False)
-
-
-def reordered_kernel(function: Function) -> Function:
-    """Compile so that sums may be vectorised; see `REORDERED`."""
-    return _compiled(function, fastmath=REORDERED)
 
 
 def contracted_kernel(function: Function) -> Function:

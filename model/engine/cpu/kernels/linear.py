@@ -15,9 +15,10 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.jit import REORDERED, compiler_options, kernel
-from model.engine.cpu.kernels.packing import LARGEST, SMALLEST, UNSIGNED, Linear, padded
-from model.engine.cpu.kernels.tile import COLUMNS, GROUP, ROWS, float32_tile, int8_tile
+from model.engine.cpu.kernels.instructions import INSTRUCTION
+from model.engine.cpu.kernels.jit import compiler_options, kernel
+from model.engine.cpu.kernels.packing import GROUP, LARGEST, OFFSET, SMALLEST, Linear, padded
+from model.engine.cpu.kernels.tile import COLUMNS, ROWS, TILE_COLUMNS, float32_tile, int8_tile
 from model.engine.cpu.kernels.work_queue import (
     WorkQueue,
     claim,
@@ -33,8 +34,8 @@ from model.engine.cpu.kernels.work_queue import (
 NO_FLOOR = np.float32(-np.inf)
 RELU_FLOOR = np.float32(0)
 
-BLOCK_INPUTS = 512
-"""Inputs whose weights of a panel, 32 kB, stay in the first-level cache from row to row."""
+BLOCK_INPUTS = (1 << 15) // TILE_COLUMNS
+"""Inputs whose weights of a tile, 32 kB, stay in the first-level cache from row to row."""
 
 PREFETCHED = COLUMNS // 4
 """Bytes per input that a tile prefetches: a cache line for each of its turns."""
@@ -48,13 +49,13 @@ MIN_SHARED_WEIGHTS = 2 * PIECE_WEIGHTS
 
 
 class Scratch(NamedTuple):
-    """Quantised rows: their bytes, each row's scale and 128 × its sum.
+    """Quantised rows: their codes, each row's scale and its sum × what is added to weights.
 
-    partial  [R · 64], sums of a panel's outputs over some of the inputs; each thread has its own
+    partial  [R · 64], sums of a tile's outputs over some of the inputs; each thread has its own
     queue    through which large products are shared with a second thread
     """
 
-    quantised: NDArray[np.int8]
+    quantised: NDArray[np.int8] | NDArray[np.int16]
     row_scale: Floats
     row_sum: NDArray[np.int32]
     partial: NDArray[np.int32]
@@ -64,7 +65,7 @@ class Scratch(NamedTuple):
 def make_scratch(n_rows: int, widest: int, queue: WorkQueue | None = None) -> Scratch:
     """For up to `n_rows` rows of up to `widest` inputs; without a queue nothing is shared."""
     return Scratch(
-        np.zeros(n_rows * padded(widest, GROUP), np.int8),
+        np.zeros(n_rows * padded(widest, GROUP), f"int{INSTRUCTION.bits}"),
         np.zeros(n_rows, np.float32),
         np.zeros(n_rows, np.int32),
         np.zeros(n_rows * COLUMNS, np.int32),
@@ -168,7 +169,22 @@ def multiply(
     raise NotImplementedError
 
 
-@overload(prepare, jit_options=compiler_options(REORDERED))  # type: ignore[untyped-decorator]
+def by_groups(weight: NDArray[np.uint8] | Floats) -> NDArray[np.unsignedinteger[Any]]:
+    """View packed weights as one integer for each group of a column's inputs. For kernels only."""
+    raise NotImplementedError
+
+
+@overload(by_groups)  # type: ignore[untyped-decorator]
+def _by_groups(weight: Any) -> Callable[..., Any]:
+    group = getattr(types, f"uint{8 * GROUP if weight.dtype == types.uint8 else 32}")
+
+    def view(weight: Any) -> Any:
+        return weight.view(group)
+
+    return view
+
+
+@overload(prepare, jit_options=compiler_options(fastmath=False))  # type: ignore[untyped-decorator]
 def _prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> Callable[..., None]:
     return _quantise if _is_int8(linear) else _leave
 
@@ -210,33 +226,34 @@ def _quantise(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
         for column in range(width):
             total = np.int32(total + quantised[column])
         scratch.row_scale[row] = largest / np.float32(LARGEST)
-        scratch.row_sum[row] = total * UNSIGNED
+        scratch.row_sum[row] = total * OFFSET
 
 
 def _multiply_int8(
     x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
     floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
-    bytes_, row_scale, row_sum, partial, _ = scratch
+    codes, row_scale, row_sum, partial, _ = scratch
     weight, scale, bias, width = linear.weight, linear.scale, linear.bias, linear.inputs
     stride = out.shape[1]
-    panel_at = layer * weight.shape[1] + panel * COLUMNS * width
-    scale_at = layer * bias.shape[1] + panel * COLUMNS
-    for begin in range(0, width, BLOCK_INPUTS):
-        inputs = min(BLOCK_INPUTS, width - begin)
-        weight_at = panel_at + begin * COLUMNS
-        for done in range(0, n_rows, ROWS):
-            row = first + done
-            # Four tiles prefetch the following weights, a quarter each.
-            quarter = done // ROWS % (COLUMNS // PREFETCHED)
-            ahead_at = weight_at + (COLUMNS + quarter * PREFETCHED) * inputs
-            arguments = (
-                bytes_, row * width + begin, row_scale, row, row_sum, row, weight, weight_at,
-                weight, ahead_at, scale, scale_at, bias, scale_at, partial, done * COLUMNS,
-                out, done * stride + column, inputs, width, stride, floor, accumulate,
-                begin == 0, begin + inputs == width,
-            )  # fmt: skip
-            int8_tile(n_rows - done, arguments)
+    for part in range(0, COLUMNS, TILE_COLUMNS):
+        scale_at = layer * bias.shape[1] + panel * COLUMNS + part
+        tile_at = layer * weight.shape[1] + (panel * COLUMNS + part) * width
+        for begin in range(0, width, BLOCK_INPUTS):
+            inputs = min(BLOCK_INPUTS, width - begin)
+            weight_at = tile_at + begin * TILE_COLUMNS
+            for done in range(0, n_rows, ROWS):
+                row = first + done
+                # Four tiles prefetch the following weights, a quarter each.
+                quarter = done // ROWS % (COLUMNS // PREFETCHED)
+                ahead_at = weight_at + (COLUMNS + quarter * PREFETCHED) * inputs
+                arguments = (
+                    codes, row * width + begin, row_scale, row, row_sum, row, weight, weight_at,
+                    weight, ahead_at, scale, scale_at, bias, scale_at, partial,
+                    done * TILE_COLUMNS, out, done * stride + column + part, inputs, width,
+                    stride, floor, accumulate, begin == 0, begin + inputs == width,
+                )  # fmt: skip
+                int8_tile(n_rows - done, arguments)
 
 
 def _multiply_float32(
@@ -245,11 +262,12 @@ def _multiply_float32(
 ) -> None:  # fmt: skip
     weight, bias, width = linear.weight, linear.bias, linear.inputs
     x_stride, stride = x.shape[1], out.shape[1]
-    weight_at = layer * weight.shape[1] + panel * COLUMNS * width
-    bias_at = layer * bias.shape[1] + panel * COLUMNS
-    for done in range(0, n_rows, ROWS):
-        arguments = (
-            x, (first + done) * x_stride, weight, weight_at, bias, bias_at, out,
-            done * stride + column, width, x_stride, stride, floor, accumulate,
-        )  # fmt: skip
-        float32_tile(n_rows - done, arguments)
+    for part in range(0, COLUMNS, TILE_COLUMNS):
+        weight_at = layer * weight.shape[1] + (panel * COLUMNS + part) * width
+        bias_at = layer * bias.shape[1] + panel * COLUMNS + part
+        for done in range(0, n_rows, ROWS):
+            arguments = (
+                x, (first + done) * x_stride, weight, weight_at, bias, bias_at, out,
+                done * stride + column + part, width, x_stride, stride, floor, accumulate,
+            )  # fmt: skip
+            float32_tile(n_rows - done, arguments)

@@ -1,4 +1,4 @@
-"""Weights of linear maps as `tile` reads them: in panels of 64 columns, int8 or float32.
+"""Weights of linear maps as `tile` reads them: in panels of 64 columns, each as tiles of 16 or one.
 
 Int8 follows the usual scheme: a weight matrix has a scale per output column, activations one per
 row, computed when the row is read.
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.tile import COLUMNS, GROUP
+from model.engine.cpu.kernels.instructions import INSTRUCTION
+from model.engine.cpu.kernels.tile import COLUMNS, TILE_COLUMNS
 
 LARGEST = 127
 SMALLEST = np.float32(1e-30)
 """Rows, and columns of weights, with no larger value count as zero: inverses could overflow."""
 PACKED_OUTPUTS = 16 * COLUMNS
 """Outputs that are packed at a time."""
-UNSIGNED = 128
-"""Added to every weight, since the dot product multiplies signed by unsigned bytes."""
+GROUP, OFFSET = INSTRUCTION.group, INSTRUCTION.offset
 
 
 Codes = tuple[NDArray[np.int8], float]
@@ -31,11 +31,11 @@ Codes = tuple[NDArray[np.int8], float]
 class Linear(NamedTuple):
     """The same map of each of L layers: K inputs, N outputs padded to a multiple of 64.
 
-    weight  [L, …], by panels of 64 columns; within a panel, as uint8, by groups of 4 inputs
-            [K/4, 64, 4], or, as float32, by inputs [K, 64]
+    weight  [L, …], by tiles of C columns; within a tile, as uint8, by groups of G inputs
+            [K/G, C, G], or, as float32, by inputs [K, C]
     scale   [L, N], of each output; ones where weights are float32
     bias    [L, N]; −∞ in the padding of an output projection, so that a softmax ignores it
-    inputs  K, for uint8 padded to a multiple of 4
+    inputs  K, for uint8 padded to a multiple of G
     """
 
     weight: NDArray[np.uint8] | Floats
@@ -73,7 +73,7 @@ def pack_float32(
         n_outputs, n_inputs = weight.shape
         whole = np.zeros((padded(n_outputs, COLUMNS), n_inputs), np.float32)
         whole[:n_outputs] = weight
-        packed.append(whole.reshape(-1, COLUMNS, n_inputs).transpose(0, 2, 1).ravel())
+        packed.append(whole.reshape(-1, TILE_COLUMNS, n_inputs).transpose(0, 2, 1).ravel())
     bias = _padded_biases(biases, padding_bias)
     return Linear(np.stack(packed), np.ones_like(bias), bias, weights[0].shape[1])
 
@@ -111,10 +111,10 @@ def _unpacked_panels(n_outputs: int, n_inputs: int) -> tuple[NDArray[np.uint8], 
 def _put_panels(codes: NDArray[Any], packed: NDArray[np.uint8], first: int, inputs: int) -> None:
     """Lay out codes [≤ PACKED_OUTPUTS, K], padded with zeros, from an output on."""
     n_columns = padded(len(codes), COLUMNS)
-    whole = np.full((n_columns, inputs), UNSIGNED, np.uint8)
-    whole[: len(codes), : codes.shape[1]] = (codes + UNSIGNED).astype(np.uint8)
-    panels = whole.reshape(-1, COLUMNS, inputs // GROUP, GROUP).transpose(0, 2, 1, 3)
-    packed[first * inputs : (first + n_columns) * inputs] = panels.ravel()
+    whole = np.full((n_columns, inputs), OFFSET, np.uint8)
+    whole[: len(codes), : codes.shape[1]] = (codes + OFFSET).astype(np.int16).astype(np.uint8)
+    tiles = whole.reshape(-1, TILE_COLUMNS, inputs // GROUP, GROUP).transpose(0, 2, 1, 3)
+    packed[first * inputs : (first + n_columns) * inputs] = tiles.ravel()
 
 
 def _padded_biases(biases: Sequence[Floats], padding: float) -> Floats:

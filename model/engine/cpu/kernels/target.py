@@ -54,6 +54,39 @@ def family() -> list[Target]:
     return [one for one in TARGETS if one.name.startswith(prefix)]
 
 
+_SUM_OF_PRODUCTS = """
+declare i32 @llvm.vector.reduce.add.v16i32(<16 x i32>)
+define i32 @f(<16 x i8> %x, <16 x i8> %y) {{
+    %a = {} <16 x i8> %x to <16 x i32>
+    %b = sext <16 x i8> %y to <16 x i32>
+    %products = mul <16 x i32> %a, %b
+    %sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %products)
+    ret i32 %sum
+}}
+"""
+
+_ARM_PRODUCTS = (("sext", "sdot", ("rdm", "dotprod")), ("zext", "usdot", ("i8mm",)))
+"""How LLVM extends a factor, what it makes of the sum, and the features that this proves."""
+
+
+def features_of(triple: str, cpu: str, features: str) -> set[str]:
+    """Return the features of a target of LLVM, whose own list is such as `+avx2,-avx512bw`.
+
+    On ARM64 LLVM's list of the host's features lacks those of products of bytes, which it knows by
+    the processor's name; hence it is asked to compile what they would compute.
+    """
+    present = {one[1:] for one in features.split(",") if one.startswith("+")}
+    if triple.startswith(("aarch64", "arm64")):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_triple(triple).create_target_machine(cpu, features)
+        for extend, mnemonic, implied in _ARM_PRODUCTS:
+            code = llvm.parse_assembly(_SUM_OF_PRODUCTS.format(extend))
+            if f"\t{mnemonic}\t" in machine.emit_assembly(code):
+                present.update(implied)
+    return present
+
+
 def _chosen() -> Target | None:
     """Return the target that `KERNEL_TARGET` names, else the best for this processor.
 
@@ -72,8 +105,9 @@ def _chosen() -> Target | None:
 
 
 def _runs_here(target: Target) -> bool:
-    present = llvm.get_host_cpu_features()
-    return all(map(present.get, target.features))
+    host = ",".join(f"+{name}" for name, has in llvm.get_host_cpu_features().items() if has)
+    present = features_of(llvm.get_default_triple(), llvm.get_host_cpu_name(), host)
+    return present.issuperset(target.features)
 
 
 TARGET = _chosen()

@@ -3,8 +3,8 @@
 import numpy as np
 
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.packing import Linear
-from model.engine.cpu.kernels.tile import COLUMNS, GROUP
+from model.engine.cpu.kernels.packing import GROUP, OFFSET, Linear
+from model.engine.cpu.kernels.tile import TILE_COLUMNS
 
 SHAPES = [(1, 1), (3, 5), (4, 64), (17, 65), (30, 128), (64, 7), (66, 130), (129, 200)]
 """Inputs by outputs."""
@@ -17,11 +17,12 @@ def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> Floats:
 def unpacked(linear: Linear, layer: int, n_outputs: int, n_inputs: int) -> Floats:
     """Weights [N, K] as they were packed; whole numbers of int8."""
     if linear.weight.dtype == np.uint8:
-        panels = linear.weight[layer].reshape(-1, linear.inputs // GROUP, COLUMNS, GROUP)
-        whole = panels.transpose(0, 2, 1, 3).reshape(-1, linear.inputs).astype(np.float32) - 128
+        codes = (linear.weight[layer] - np.uint8(OFFSET)).view(np.int8)
+        tiles = codes.reshape(-1, linear.inputs // GROUP, TILE_COLUMNS, GROUP)
+        whole = tiles.transpose(0, 2, 1, 3).reshape(-1, linear.inputs).astype(np.float32)
     else:
-        panels = linear.weight[layer].reshape(-1, linear.inputs, COLUMNS)
-        whole = panels.transpose(0, 2, 1).reshape(-1, linear.inputs)
+        floats = linear.weight[layer].reshape(-1, linear.inputs, TILE_COLUMNS)
+        whole = floats.transpose(0, 2, 1).reshape(-1, linear.inputs)
     assert not whole[n_outputs:].any()
     assert not whole[:, n_inputs:].any()
     result: Floats = whole[:n_outputs, :n_inputs]

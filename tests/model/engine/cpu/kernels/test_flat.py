@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.flat import (
@@ -8,6 +9,8 @@ from model.engine.cpu.kernels.flat import (
     dot_products,
     exponentiate,
     maximum,
+    squares,
+    total,
     weighted_sum_16,
     weighted_sum_64,
 )
@@ -25,8 +28,13 @@ def largest(x: Floats, at: int, n: int) -> np.float32:
 
 @kernel
 def powers(x: Floats, at: int, n: int, highest: np.float32) -> np.float32:
-    total: np.float32 = exponentiate(x, at, n, highest)
-    return total
+    sum_: np.float32 = exponentiate(x, at, n, highest)
+    return sum_
+
+
+@kernel
+def sums(x: Floats, at: int, n: int, mean: np.float32) -> tuple[np.float32, np.float32]:
+    return total(x, at, n), squares(x, at, n, mean)
 
 
 @kernel
@@ -170,3 +178,28 @@ def test_weighted_sums_of_rows_wherever_they_are(n: int) -> None:
     np.testing.assert_allclose(out[:64], exact, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(out[64:80], out[:16])
     assert (out[80:] == 7).all()
+
+
+def in_order(terms: NDArray[np.float64]) -> np.float32:
+    """Their sum as every processor adds: in 64 parts, which are added by halves, then the rest."""
+    whole = len(terms) // 64 * 64
+    parts = np.zeros(64, np.float64)
+    for start in range(0, whole, 64):
+        # In float64 a product is exact, so this rounds as a fused multiply-add does.
+        parts = (parts + terms[start : start + 64]).astype(np.float32).astype(np.float64)
+    while len(parts) > 1:
+        half = 16 if len(parts) == 64 else len(parts) // 2
+        pairs = parts.reshape(-1, 2, half)
+        parts = (pairs[:, 0] + pairs[:, 1]).ravel().astype(np.float32).astype(np.float64)
+    sum_ = parts[0]
+    for one in terms[whole:]:
+        sum_ = float(np.float32(sum_ + one))
+    return np.float32(sum_)
+
+
+@pytest.mark.parametrize("n", [1, 15, 64, 65, 384, 500])
+def test_sums_have_one_order_on_every_processor(n: int) -> None:
+    x, mean = normal(3 + n + 5), np.float32(0.25)
+    deviations = (x[3 : 3 + n] - mean).astype(np.float64)
+    expected = in_order(x[3 : 3 + n].astype(np.float64)), in_order(deviations**2)
+    assert sums(x, 3, n, mean) == expected

@@ -5,13 +5,25 @@ import pytest
 from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.linear import NO_FLOOR, RELU_FLOOR, make_scratch, project
-from model.engine.cpu.kernels.packing import SMALLEST, Linear, pack_float32, pack_int8, padded
-from model.engine.cpu.kernels.tile import GROUP
+from model.engine.cpu.kernels.linear import (
+    BLOCK_INPUTS,
+    NO_FLOOR,
+    RELU_FLOOR,
+    make_scratch,
+    project,
+)
+from model.engine.cpu.kernels.packing import (
+    GROUP,
+    SMALLEST,
+    Linear,
+    pack_float32,
+    pack_int8,
+    padded,
+)
 from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 Pack = Callable[..., Linear]
-BLOCKS = [(512, 3), (513, 70), (1100, 130)]
+BLOCKS = [(BLOCK_INPUTS, 3), (BLOCK_INPUTS + 1, 70), (2 * BLOCK_INPUTS + 76, 130)]
 """Inputs by outputs: one block of inputs, two, three."""
 PACKS = pytest.mark.parametrize("pack", [pack_int8, pack_float32])
 

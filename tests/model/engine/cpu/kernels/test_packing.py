@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from model.engine.cpu.kernels.packing import pack_float32, pack_int8, padded
-from model.engine.cpu.kernels.tile import GROUP
+from model.engine.cpu.kernels.packing import GROUP, pack_float32, pack_int8, padded
 from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 
