@@ -103,6 +103,8 @@ def _shelved(settings: Settings, checkpoint_of: Callable[[Path], Path]) -> list[
         return []
     usable, faults = find_checkpoints(settings.models, checkpoint_of)
     for fault in faults:
+        if fault.folder.name in settings.pin:
+            raise SettingsError(f"'pin': {fault.folder.name!r} is not usable: {fault.reason}")
         _log.warning("not a model", reason=fault.reason)
     names = {one.config.name for one in usable}
     if unknown := [name for name in settings.pin if name not in names]:

@@ -166,8 +166,10 @@ class Shelf(Generic[M]):
             raise slot.failure.as_error(slot.name, now)
         self._queue.add(slot)
         left = deadline - now - LEEWAY
-        if (wait := self._queue.seconds_until(slot)) > left:
-            if not slot.waiting and not slot.loading:
+        # The next load begins whatever its forecast: else, after a single slow one, none would ever
+        # begin and correct it.
+        if slot is not self._queue.first and (wait := self._queue.seconds_until(slot)) > left:
+            if not slot.waiting:
                 self._queue.remove(slot)
             raise ModelLoadingError.of(slot.name, wait)
         future: asyncio.Future[M] = asyncio.get_running_loop().create_future()

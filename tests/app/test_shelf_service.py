@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from app.errors import ReloadFailedError, SettingsError
+from app.errors import AppError, ReloadFailedError, SettingsError
 from app.loading import choose_models, load_runtime
 from app.observe.metrics import Metrics
 from app.runtime import Lifecycle, Runtime
@@ -20,6 +21,7 @@ from app.settings import Settings
 from app.shelf.slot import ModelSlot
 from app.translation.served_model import Facts, KnownModel
 from model.checkpoint.config import AnyPair, CheckpointConfig
+from model.errors import ModelError
 from model.transformer.config import PRESETS
 from tests.app.asking import answered, content
 from tests.app.conftest import Serve
@@ -196,6 +198,10 @@ def damages() -> dict[str, Callable[[Path], object]]:
     }  # fmt: skip
 
 
+def cut_configuration(folder: Path) -> None:
+    (folder / "config.json").write_bytes(b"{")
+
+
 @pytest.mark.parametrize("damage", damages())
 async def test_a_damaged_copy_of_a_model_disables_nothing(
     serve: Serve, shelf: Path, damage: str
@@ -213,6 +219,18 @@ async def test_a_damaged_copy_of_a_model_disables_nothing(
         assert scored.json()["model"] == "en-de", scored.text
         assert states(client)["a-copy-of-en-de"] == "failed"
         assert (await client.get("/readyz")).status_code == 200
+
+
+@pytest.mark.parametrize("damage", [*damages(), "no configuration"])
+async def test_a_damaged_pinned_model_stops_the_start_with_one_line(
+    shelf: Path, damage: str
+) -> None:
+    damages().get(damage, cut_configuration)(shelf / "en-de")
+    settings = Settings.parse(models=shelf, pin="en-de", device="cpu")
+    lifecycle = Lifecycle(partial(load_runtime, settings, Metrics()), Metrics())
+    with pytest.raises((AppError, ModelError), match="en-de") as caught:
+        await lifecycle.start()
+    assert "\n" not in str(caught.value)
 
 
 async def test_names_are_those_of_the_folders(serve: Serve, shelf: Path) -> None:

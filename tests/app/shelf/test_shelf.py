@@ -3,6 +3,7 @@
 import asyncio
 import random
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -205,20 +206,37 @@ async def test_a_request_waits_within_its_deadline_and_is_told_when_to_come_back
 
 async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> None:
     clock = Clock()
-    (a, b), makers = slots(2)
+    (a, b, c), makers = slots(3)
+    makers[1].gate = threading.Semaphore(0)
+    a.load = slow(clock, 5)
+    Shelf([a, b, c], clock=clock)
+    await use(a)
+    before = asyncio.create_task(use(b))
+    await until(lambda: b.loading)
+    with pytest.raises(ModelLoadingError) as refused:
+        await use(c, clock.now + 9)
+    assert refused.value.retry_after == 10
+    makers[1].gate.release()
+    await before
+    assert makers[2].tried == 0
+    await use(c, clock.now + 9)
 
-    def slow() -> FakeModel:
-        clock.now += 5
+
+async def test_after_a_load_slower_than_requests_wait_others_are_loaded_nevertheless() -> None:
+    clock = Clock()
+    (a, b), makers = slots(2)
+    a.load = slow(clock, 40)
+    Shelf([a, b], clock=clock)
+    await use(a, clock.now + 60)
+    assert await use(b, clock.now + 30) is makers[1].made[0]
+
+
+def slow(clock: Clock, seconds: float) -> Callable[[], FakeModel]:
+    def load() -> FakeModel:
+        clock.now += seconds
         return FakeModel()
 
-    a.load = slow
-    Shelf([a, b], clock=clock)
-    await use(a)
-    with pytest.raises(ModelLoadingError) as refused:
-        await use(b, clock.now + 4)
-    assert refused.value.retry_after == 5
-    assert makers[1].tried == 0
-    await use(b, clock.now + 6)
+    return load
 
 
 async def test_what_nobody_waits_for_any_more_is_not_loaded() -> None:
