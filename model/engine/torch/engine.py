@@ -3,6 +3,7 @@
 import itertools
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -116,12 +117,15 @@ class TorchEngine(TorchExplanations):
         return len(self._capacity) < self._ceiling and self._capacity.fits(job)
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Admit jobs; they join at the next step. Raises `ValueError` for invalid ids."""
+        """Admit jobs; they join at the next step. Raises `ValueError` for invalid ids.
+
+        Shortlists are ignored: all rows are multiplied by the whole output matrix at once.
+        """
         for job in jobs:
             check_job(job, self._model.config)
         for job in jobs:
             self._capacity.reserve(job)
-            self._waiting.append(job)
+            self._waiting.append(replace(job, options=replace(job.options, shortlist=None)))
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs, waiting or in flight."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -94,7 +95,11 @@ class TorchExplanations:
         return Projections(query[:, row : row + 1], keys, values, weights[layer, :, row], seen)
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """The search of one sentence; see `Explanations.trace`."""
+        """The search of one sentence, without shortlist like those of the engine.
+
+        See `Explanations.trace`.
+        """
+        options = replace(options, shortlist=None)
         source = torch.tensor([list(source_ids)], device=self._model.device)
         trace = traced_search(self._model, source, options, self._edges)
         if isinstance(error := outcome(list(trace.hypotheses)), Exception):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 from unittest.mock import ANY
 
@@ -6,7 +7,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
+from model.decoding.shortlist import Shortlist
 from model.engine.eager import EagerEngine
 from model.engine.explanations import AttentionRow
 from model.engine.protocol import EngineInfo, Job
@@ -238,3 +241,20 @@ def test_the_ceiling_rises_again(make_speaker: MakeModel, monkeypatch: pytest.Mo
     engine._ceiling = 1
     run(engine, [limited(n, 5) for n in range(3)])
     assert engine._ceiling >= 4
+
+
+def test_shortlists_are_ignored_by_every_kind_of_search(model: Transformer) -> None:
+    config = model.config
+    nothing = Shortlist(
+        3, np.zeros(config.source_vocab_size + 1, np.uint64), np.zeros(0, np.uint32),
+        config.target_vocab_size, is_shared=False,
+    )  # fmt: skip
+    engine, term = torch_engine(model), (Constraint((Wording((5,)),)),)
+    for job in draw_jobs(model, 6, seed=8):
+        for constraints in ((), term):
+            options = replace(job.options, constraints=constraints)
+            listed = replace(options, shortlist=nothing)
+            found = [run(engine, [replace(job, options=one)])[job.id] for one in (options, listed)]
+            assert said({0: found[0]}) == said({0: found[1]})
+            traces = [engine.trace(job.source_ids, one) for one in (options, listed)]
+            assert traces[0].hypotheses == traces[1].hypotheses
