@@ -191,7 +191,7 @@ def _tensorboard(run: Path) -> Callable[[Mapping[str, float]], None]:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        message = "--tensorboard needs tensorboard: pip install tensorboard"
+        message = "--tensorboard needs the extra tensorboard, or pip install tensorboard"
         raise click.ClickException(message) from None
     writer = SummaryWriter(str(run / "tensorboard"))
 
