@@ -9,6 +9,7 @@ from pathlib import Path
 from app import __version__
 from model.errors import CheckpointError
 from model.interop.marian_folder import project_of
+from model.interop.unsupported_folder import refusal
 
 _READ = {
     ".json",
@@ -45,6 +46,8 @@ def checkpoint_folder(folder: Path, cache: Path | None = None) -> Path:
     """
     project = project_of(folder)
     if project is None:
+        if reason := refusal(folder):
+            raise CheckpointError(reason)
         return folder
     name = folder.resolve().stem if folder.is_file() else folder.resolve().name
     kept = (cache or default_cache()) / project / f"{name}-{_digest(folder)[:16]}"

@@ -3,6 +3,7 @@
 Files are mapped into memory: a tensor takes memory only while it is in use.
 """
 
+import pickle  # for its error
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -83,6 +84,11 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
         )
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}") from None
+    except pickle.UnpicklingError:  # whose message advises to load it anyway
+        raise CheckpointError(
+            f"{path}: not a file of plain tensors: it contains other Python objects, which could "
+            f"execute code, or is damaged; attend reads {SAFE_FILE}, or tensors alone"
+        ) from None
     except Exception as error:  # malicious or truncated files can cause any exception
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise CheckpointError(f"{path}: not a file of plain tensors ({reason})") from None

@@ -1,0 +1,63 @@
+"""What a folder contains that is neither a checkpoint nor a model that attend imports."""
+
+from pathlib import Path
+
+from model.checkpoint.config import CONFIG_FILE, FORMAT
+from model.errors import CheckpointError
+from model.interop.huggingface.config_files import read_object
+
+_SUPPORTED = (
+    "attend serves its own checkpoints, and imports Marian and OPUS-MT, M2M-100 and NLLB, "
+    "Firefox's, CTranslate2's and Argos Translate's models; `attend pull opus-mt-en-de` fetches one"
+)
+_CT2 = "convert it with CTranslate2's {}, then `attend import ctranslate2`"
+
+_FILES = (
+    ("adapter_config.json", "a LoRA adapter",
+     "merge it into its model with peft (merge_and_unload, save_pretrained) and import the result"),
+    ("*.gguf", "a GGUF file, which holds a language model", ""),
+    ("dict.*.txt", "a fairseq checkpoint", _CT2.format("ct2-fairseq-converter")),
+    ("*.pt", "a checkpoint of OpenNMT-py or fairseq",
+     _CT2.format("ct2-opennmt-py-converter or ct2-fairseq-converter")),
+    ("*.ckpt*", "a TensorFlow checkpoint", _CT2.format("ct2-opennmt-tf-converter")),
+    ("*.onnx", "ONNX weights", "fetch the model's model.safetensors or pytorch_model.bin"),
+)  # fmt: skip
+"""Pattern of a file, what the folder is, and the next step."""
+
+_LANGUAGE_MODEL = "a language model without an encoder"
+_KINDS = {
+    "t5": "T5", "mt5": "mT5", "umt5": "umT5", "mbart": "mBART", "bart": "BART", "fsmt": "FSMT",
+    "bert": "an encoder without a decoder", "roberta": "an encoder without a decoder",
+    "xlm-roberta": "an encoder without a decoder", "llama": _LANGUAGE_MODEL,
+    "mistral": _LANGUAGE_MODEL, "qwen2": _LANGUAGE_MODEL, "qwen3": _LANGUAGE_MODEL,
+    "gemma": _LANGUAGE_MODEL, "gemma2": _LANGUAGE_MODEL, "gemma3": _LANGUAGE_MODEL,
+    "gpt2": _LANGUAGE_MODEL, "nllb-moe": "a mixture of experts",
+}  # fmt: skip
+"""`model_type` of config.json → what it is."""
+
+
+def refusal(folder: Path) -> str | None:
+    """Return why a folder cannot be served and what would help, in one line; None if it may be."""
+    if not folder.is_dir():
+        return None
+    found, step = _found(folder)
+    return f"{folder}: {'; '.join(filter(None, (found, step, _SUPPORTED)))}" if found else None
+
+
+def _found(folder: Path) -> tuple[str, str]:
+    """Return what a folder is and the next step; nothing if it may be a checkpoint."""
+    if not any(folder.iterdir()):
+        return "an empty folder", ""
+    try:
+        values = read_object(folder / CONFIG_FILE)
+    except CheckpointError:
+        values = {}
+    if values.get("format") == FORMAT:
+        return "", ""
+    for pattern, called, step in _FILES:
+        if path := next(iter(sorted(folder.glob(pattern))), None):
+            return f"{called} ({path.name})", step
+    if (kind := values.get("model_type")) is None:
+        return "", ""
+    called = _KINDS.get(str(kind), "another architecture")
+    return f"a Hugging Face model of type {kind!r}, {called}", ""
