@@ -6,6 +6,7 @@ from pathlib import Path
 from torch import Tensor
 
 from model.checkpoint.config import CONFIG_FILE
+from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.config_files import TOKENIZER_FILE, MarianConfig, read_object
@@ -16,6 +17,8 @@ from model.interop.languages import GROUPS, Languages, directions, languages_of_
 from model.text.language_codes import codes_of_symbols, standard_codes
 from model.text.marian_tokenizer import MarianTokenizer, symbols
 from model.transformer.config import NormOrder, PositionLayout, TransformerConfig
+
+_WRAPPER = "module."
 
 
 def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
@@ -52,12 +55,20 @@ def read_weights(
     tie, share  whether config.json declares the output as tied and the embeddings as shared
     """
     path = weights_file(folder)
-    tensors = read_tensors(path)
+    tensors = _without_wrapper(read_tensors(path))
     found = embeddings(path, tensors, tie=tie, share=share)
     shape = shape_for(found)
     weights = renamed(path, tensors, shape, found)
     check_tensors(path, shape, weights)
     return shape, weights
+
+
+def _without_wrapper(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """Return tensors by their own names if a wrapper of torch's (DataParallel) prefixed all."""
+    if not all(name.startswith(_WRAPPER) for name in tensors):
+        return tensors
+    names = [name.removeprefix(_WRAPPER) for name in tensors]
+    return LazyTensors(names, lambda name: tensors[_WRAPPER + name])
 
 
 def shape_of(

@@ -259,7 +259,7 @@ def test_models_lists_models_that_do_not_load(
     faults = {Path(row["folder"]).name: row["fault"] for row in json.loads(shown.stdout)}
     assert faults["fine"] is faults["nan"] is None
     assert "damaged" in faults["cut"]
-    assert "config.json" in faults["not-a-model"]
+    assert "an empty folder; attend serves" in faults["not-a-model"]
     verified = attend("models", tmp_path, "--json", "--verify", "--precision", "fp32")
     rows = {Path(row["folder"]).name: row for row in json.loads(verified.stdout)}
     assert "NaN" in rows["nan"]["fault"]

@@ -331,3 +331,18 @@ def test_half_precision_stays_half_on_disk(make_folder: MakeFolder, tmp_path: Pa
     import_marian(make_folder(dtype=torch.float16), tmp_path / "ours")
     weights = load_file(tmp_path / "ours" / "model.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
+
+
+def test_tensors_of_a_wrapped_module_are_those_within(
+    make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    folder = make_folder()
+    import_marian(folder, tmp_path / "plain")
+    path = folder / "model.safetensors"
+    wrapped = {f"module.{name}": tensor for name, tensor in load_file(path).items()}
+    save_file(wrapped, path, {"format": "pt"})
+    import_marian(folder, tmp_path / "wrapped")
+    first, second = (
+        (tmp_path / kind / "model.safetensors").read_bytes() for kind in ("plain", "wrapped")
+    )
+    assert first == second
