@@ -111,7 +111,13 @@ _COLLOQUIAL: dict[str, dict[str, str]] = {
     "": {"mass-kilogram": "kilo kilos quilo quilos chilo chili"},
 }  # fmt: skip
 _WORDED = (*dict.fromkeys(_SYMBOLS.values()), "length-inch", "volume-gallon", "mass-ton",
-           "duration-day", "duration-week", "duration-month", "duration-year")  # fmt: skip
+           "duration-day", "duration-week", "duration-month", "duration-year", "duration-century",
+           "area-acre", "area-square-foot", "area-square-mile", "digital-bit", "digital-byte",
+           "digital-petabyte", "electric-ampere", "energy-calorie", "energy-kilocalorie",
+           "energy-joule", "graphics-megapixel", "graphics-pixel", "length-light-year",
+           "length-nanometer", "light-lumen", "mass-carat", "power-gigawatt",
+           "pressure-hectopascal", "speed-knot", "temperature-kelvin", "volume-pint",
+           "volume-tablespoon", "volume-teaspoon")  # fmt: skip
 _SAME = {"mass-ton": "mass-tonne", "length-nautical-mile": "length-mile"}
 _REGIONAL = {"en": ("en", "en-GB"), "fr": ("fr", "fr-CA"), "pt": ("pt", "pt-PT")}
 _AMBIGUOUS = {"in", "a", "d", "y", "j", "h", "pt", "pi", "po", "mo", "min", "s", "m", "w", "n", "c"}
@@ -197,6 +203,9 @@ def scale_words(language: str) -> Mapping[str, int]:
     return found
 
 
+_MORE_MONTHS = {"en": {"sept": 9}, "fr": {"jan": 1, "fév": 2, "fev": 2, "jui": 6, "aout": 8}}
+
+
 @cache
 def month_names(language: str) -> Mapping[str, int]:
     """Return the numbers of a language's months by their names in lower case, whole and short."""
@@ -209,8 +218,8 @@ def month_names(language: str) -> Mapping[str, int]:
                 word = str(name).lower().rstrip(".")
                 if len(word) > 2 and not any(map(str.isdecimal, word)):
                     found.setdefault(word, number)
-    if primary_language(language) == "en":
-        found["sept"] = 9
+    for word, number in _MORE_MONTHS.get(primary_language(language), {}).items():
+        found[word] = number
     return found
 
 

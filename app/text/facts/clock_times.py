@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from app.text.facts.cldr import SPACES
@@ -53,12 +54,14 @@ class ClockTime(NamedTuple):
     minute  0 if there is none
     shown   the hour as it is written
     end     of its span
+    may_be_length  whether its hours may be a length of time
     """
 
     hours: tuple[int, ...]
     minute: int
     shown: int
     end: int
+    may_be_length: bool
 
 
 def mixes_clocks(text: str) -> bool:
@@ -105,7 +108,9 @@ def time_at(text: str, start: int, *, may_be_late: bool) -> ClockTime | None:
         hours = (hour, (hour + 12) % 24)
     else:
         hours = (hour,)
-    return ClockTime(hours, minute, hour, clock.end())
+    is_at = _AT_HOUR.search(text, max(start - 6, 0), start) and not _OF.match(text, clock.end())
+    may_be_length = not (is_time or until or is_at)
+    return ClockTime(hours, minute, hour, clock.end(), may_be_length)
 
 
 def by_24_hours(hour: int, half: Literal["a", "p"]) -> int:
@@ -157,8 +162,12 @@ _WORDED = {
     ),
 }
 _AT = re.compile(
-    r"\b(?:à|vers|avant|après|dès|jusqu['’]à|de|est|sera|until|at|by|is|was)[ ]$", re.I
+    r"\b(?:à|vers|avant|après|dès|jusqu['’]à|est|était|fut|sera|until|at|by|is|was)[ ]$", re.I
 )
+_AT_HOUR = re.compile(r"\b(?:à|vers|dès)[ ]$", re.IGNORECASE)
+_OF = re.compile(rf"[{SPACES}](?:d(?:e[{SPACES}]|['’])|près\b)", re.IGNORECASE)
+"""What follows a length of time: `après deux heures et demie de route`."""
+
 _HALVES = re.compile(r"\b(?:half|demie?)\b", re.IGNORECASE)
 _QUARTERS = re.compile(r"\b(?:quarters?|quarts?)\b", re.IGNORECASE)
 
@@ -192,15 +201,22 @@ def worded_times(text: str, language: str) -> Iterator[WordedTime]:
             minute = spelt_out(match["minutes"], language)[0].value
         if match["side"].lower() in ("to", "moins"):
             hour, minute = (hour - 1) % 24 or 12, 60 - minute
-        is_certain = code == "en" or _AT.search(text, 0, match.start()) is not None
+        is_certain = (
+            code == "en"
+            or (minute > 30 or _AT.search(text, 0, match.start()) is not None)
+            and not _OF.match(text, match.end())
+        )
         yield WordedTime(hour, minute, *match.span(), is_certain)
 
 
-def says_time(translation: str, time: WordedTime, values: set[int]) -> bool:
+def says_time(translation: str, time: WordedTime, language: str, values: set[int]) -> bool:
     """Whether a translation has the hour and the minutes, however it says them.
 
     values  the whole numbers of the translation
     """
+    if time.is_certain and primary_language(language) in _WORDED:
+        shown = time.hour % 12, time.minute
+        return any((hour % 12, minute) == shown for hour, minute in _times(translation, language))
     later = time.hour % 12 + 1
     if time.minute == 30:
         named = _HALVES.search(translation) is not None
@@ -210,3 +226,17 @@ def says_time(translation: str, time: WordedTime, values: set[int]) -> bool:
         return True
     is_before = named or 60 - time.minute in values
     return time.minute > 30 and is_before and bool(values & {later, (later + 12) % 24})
+
+
+def _times(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Yield the hours and minutes of what may be times of day with minutes, in digits or words."""
+    for worded in worded_times(text, language):
+        yield worded.hour, worded.minute
+    for digits in re.finditer(
+        rf"(?<!\d)(\d{{1,2}})[{SPACES}]?(?:[:.]|h\w*)[{SPACES}]?(\d\d)", text
+    ):
+        yield int(digits[1]), int(digits[2])
+    for hour, minutes in pairwise(spelt_out(text, language)):
+        between = text[hour.end : minutes.start]
+        if len(between) == 1 or between.strip() in ("heure", "heures"):
+            yield hour.value, minutes.value

@@ -39,12 +39,26 @@ _NO_NUMERALS = {"CV", "DVI", "XL", "XX", "LI", "VI", "XXX", "XC", "LC"}
 _ENGLISH_ORDINAL = re.compile(
     r"(?<![\w.,])(\d{1,3}(?:[,  ]\d{3})*|\d+)(st|nd|rd|th)\b", re.IGNORECASE
 )
-_FRENCH_ORDINAL = re.compile(
-    rf"(?<![\w.,])(?:\d{{1,3}}(?:[{SPACES}]\d{{3}}){{1,5}}|\d{{1,9}})(?:st|nd|rd|th|i[eè]me)\b",
+_NOT_FRENCH = re.compile(
+    rf"(?<![\w.,])(?:\d{{1,3}}(?:[{SPACES}]\d{{3}}){{1,5}}|\d{{1,9}})(?:st|nd|rd|th|i[eè]me)\b"
+    r"|\b[IVXLC]+(?:st|nd|rd|th)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<![\w-])[A-Z]{1,6}-?\d{1,4}(?![\w%]|[.,]\d|-\w)")
-_TRANSLATED_NAME = re.compile(r"[QT][1-4]|WW\d|S\d|H[12]|P\d+|N\d+|USD\d+|EUR\d+|[A-Z]{3}\d+")
+_NOT_ENGLISH = re.compile(r"\b(?![LC]e\b)(?:[IVXLC]{1,8}|\d{1,4})(?:er|re|ère|i?[eè]me|e)\b")
+"""Ordinals that are not written so in the language."""
+
+_NAME = re.compile(r"(?<![\w-])(?:[A-Z]{1,6}-?|[A-Z][a-z]{1,2}-)\d{1,4}(?![\w%]|[.,]\d|-\w)")
+_TRANSLATED_NAME = re.compile(
+    r"[QT][1-4]|WW\d|S\d|H[12]|P\d+|N\d+|USD\d+|EUR\d+|[A-Z]{3}\d+|Mid?-\d+"
+)
+_BEFORE_ERA = re.compile(
+    r"(?:\d|\b(?:centur(?:y|ies)|siècles?|millenni(?:um|a)|millénaires?|Jahrhunderts?|siglos?"
+    r"|secol[oi]|séculos?|eeuw)\b)([^\W\d_]*)([^\d,;()]{0,40})",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_IN_DIGITS = re.compile(r"\d[./-]\d|\d[月월]")
+"""A date without the name of its month."""
 
 
 def may_have_facts(text: str, language: str) -> bool:
@@ -120,9 +134,8 @@ def _has_form(source: str, translation: str, language: str) -> bool:
                 return f"{number}{ending}" in source
             if re.search("[  ]", number):
                 return False
-    if code == "fr" and (wrong := _FRENCH_ORDINAL.search(translation)):
-        return wrong[0] in source and "th" not in wrong[0]
-    return True
+    pattern = {"en": _NOT_ENGLISH, "fr": _NOT_FRENCH}.get(code)
+    return pattern is None or not pattern.search(translation)
 
 
 def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool:
@@ -130,8 +143,12 @@ def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool
     if not has_digit(source):
         return True
     here, there = _months(source, languages[0]), _months(translation, languages[-1])
-    if here and there and here != there:
-        return False
+    if here != there and here and (there or not _IN_DIGITS.search(translation)):
+        names = month_names(languages[-1])
+        if there or (
+            names and not any(word in names for word in _WORD.findall(translation.lower()))
+        ):
+            return False
     return not (
         _is_before_christ(source, languages[0])
         and era_names(languages[-1]).get("before")
@@ -161,10 +178,13 @@ def _dates(language: str) -> re.Pattern[str]:
 def _is_before_christ(text: str, language: str) -> bool:
     """Whether a year in the text is marked as before Christ, by the language's era names."""
     names = era_names(language).get("before", frozenset())
-    for match in re.finditer(rf"\d[{SPACES}]?([^\W\d_][^\d,;()]{{1,30}})", text):
-        said = letters_of(match[1])
-        if any(said.startswith(name) for name in names):
-            return True
+    for match in _BEFORE_ERA.finditer(text):
+        words = _WORD.findall(match[1] + " " + match[2])
+        for start in range(len(words)):
+            if any(
+                "".join(words[start:end]).lower() in names for end in range(start + 1, start + 4)
+            ):
+                return True
     return any(name in letters_of(text) for name in names if not name.isascii())
 
 

@@ -172,6 +172,11 @@ def numbers_in_words(text: str, language: str) -> Iterator[int]:
     """Yield what the words of a text may say: numbers, ordinals, months, halves and dozens."""
     for spelt in spelt_out(text, language):
         yield spelt.value
+    yield from other_numbers_in_words(text, language)
+
+
+def other_numbers_in_words(text: str, language: str) -> Iterator[int]:
+    """Yield what words may say that are no whole numbers: months, halves and dozens."""
     months = month_names(language)
     for word in WORD.finditer(text):
         folded = word[0].casefold()

@@ -26,8 +26,9 @@ from app.text.facts.clock_times import (
     worded_times,
 )
 from app.text.facts.number_marks import NUMBER, has_foreign_form, same_signs
-from app.text.facts.number_words import numbers_in_words
+from app.text.facts.number_words import numbers_in_words, other_numbers_in_words, spelt_out
 from app.text.facts.quantities import (
+    Unit,
     currency_before,
     is_checked,
     names_unit,
@@ -44,6 +45,14 @@ _DOTTED_TIME = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _ROUND_THE_CLOCK = re.compile(
     rf"(?<=\d)([{SPACES}]?h(?:eures?|ours?)?)(?:[{SPACES}]?/[{SPACES}]?| sur )24\b"
 )
+_BEFORE_TIME = re.compile(
+    r"(?:\b(?:at|by|until|till?|from|to|before|after|around|about|since|between|and|or|à|vers|avant"
+    r"|après|dès|depuis|jusqu['’]à|de|entre|et|ou|a|alle|um|bis|von|às|om|tot)|[–-])[ ]?$",
+    re.IGNORECASE,
+)
+"""What stands before an hour without any sign of one: `at 8`."""
+
+_HOUR = "duration-hour"
 MAX_DIGITS = 40
 """Maximum digits of a number that is compared by its value; a longer one is by its digits."""
 
@@ -77,7 +86,7 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
     spoken = [primary_language(code) for code in languages]
     knows_words = _LANGUAGES_OF_WORDS.issuperset(spoken)
     one, other = _western(source), _western(translation)
-    if not has_digit(source, translation):
+    if not (has_digit(source, translation) or spelt_out(source, languages[0])):
         return True
     if mixes_clocks(other) and not mixes_clocks(one):
         return False
@@ -112,7 +121,7 @@ def values_of(text: str, language: str) -> set[int]:
         *numbers_in_words(text, language),
         *(int(Decimal(reading)) for said in _said(text, language) for reading in said.readings
           if reading.isdigit()),
-        *(int(time[0]) for time in re.findall(r"(\d{1,2})(?=[:h]|[ \u00a0]h)", text)),
+        *(int(hour) for hour in re.findall(r"(\d{1,2})(?=[:h]|[ \u00a0]h)", text)),
         *(value for _, value in roman_numerals(text)),
     }  # fmt: skip
 
@@ -213,8 +222,11 @@ def _western(text: str) -> str:
 def _said(
     text: str, language: str, *, halves_known: bool = True, is_strict: bool = False
 ) -> Iterator[_Said]:
-    for value in numbers_in_words(text, language):
-        yield _Said((str(value),), in_digits=False)
+    for spelt in spelt_out(text, language):
+        unit = unit_at(text, spelt.end, language)
+        yield _Said(_in_words(spelt.value), False, *_named(text, unit))
+    for value in other_numbers_in_words(text, language):
+        yield _Said(_in_words(value), in_digits=False)
     for _, value in roman_numerals(text):
         yield _Said((str(value),), in_digits=False)
     for worded in worded_times(text, language):
@@ -241,17 +253,41 @@ def _said(
         sign = currency_before(text, number.start())
         scale = scale_at(text, at, language, is_money=sign is not None)
         unit = unit_at(text, scale.end if scale else at, language)
-        names, written = (unit.names, text[unit.start : unit.end]) if unit else (frozenset(), "")
-        if sign:
-            names, written = frozenset({sign}), sign
+        names, written = (frozenset({sign}), sign) if sign else _named(text, unit)
+        before = max(number.start() - 10, 0)
+        may_be_time = not (is_strict and halves_known) or bool(
+            _BEFORE_TIME.search(text, before, number.start())
+        )
         for readings in _read(number[0], scale.exponents if scale else (), commas):
+            if len(readings[0]) <= 2 and readings[0].isdigit():
+                readings += _hours(int(readings[0]), names, may_be_time, may_be_late)
             yield _Said(readings, True, names, written)
+
+
+def _named(text: str, unit: Unit | None) -> tuple[frozenset[str], str]:
+    return (unit.names, text[unit.start : unit.end]) if unit else (frozenset(), "")
+
+
+def _in_words(value: int) -> tuple[str, ...]:
+    return (str(value), f"{value}:00", f"{value} h") if value <= 24 else (str(value),)
+
+
+def _hours(
+    number: int, units: frozenset[str], may_be_time: bool, may_be_late: bool
+) -> tuple[str, ...]:
+    """Return the times and lengths of time that a number without minutes may be."""
+    if _HOUR in units:
+        return (f"{number} h",)
+    if units or not may_be_time or number > 24:
+        return ()
+    later = (f"{number + 12}:00",) if may_be_late and number < 12 else ()
+    return f"{number} h", f"{number}:00", *later
 
 
 def _time(time: ClockTime, *, halves_known: bool) -> _Said:
     readings = [f"{hour}:{time.minute:02}" for hour in time.hours]
-    if not time.minute:  # which may be a length of time, too
-        readings += map(str, time.hours)
+    if not time.minute and time.may_be_length:
+        readings += [f"{hour} h" for hour in time.hours]
     if not halves_known:
         readings += [f"{time.shown % 12}:{time.minute:02} of 12"]
         readings += [] if time.minute else [str(time.shown)]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from app.text.facts.cldr import SPACES
 from app.text.facts.clock_times import says_time, worded_times
 from app.text.facts.number_words import Spelt, knows_words_of, spelt_out
 from app.text.facts.numbers import values_of
@@ -18,8 +19,20 @@ from model.text.language_codes import primary_language
 MIN_IN_WORDS = 3
 """The smallest number in words that is looked for: one and two have other meanings."""
 
-_OTHER_WORDS = {7, 8, 9, 12, 15, 24, 100, 1000, 10**6, 10**9}
-"""Numbers that other words may say: a week, new (in French), a year, a day, hundreds."""
+_ROUND = {100, 1000, 10**6, 10**9}
+"""Numbers that may be vague: a thousand thanks."""
+
+_TIMES_IN_OTHER_WORDS = {
+    7: "duration-day", 8: "duration-day", 15: "duration-day", 12: "duration-month",
+    24: "duration-hour",
+}  # fmt: skip
+"""Lengths of time that other words may say: a week, a fortnight, a year, a day."""
+
+_NEW = re.compile(
+    rf"(?i:neuf)(?:[{SPACES}](?:et|ou|que?|à|au|de?|du|en|est|dans|sans|mais|puis|pas|plus|très|pour"
+    r"|chez|qui|il|elle|on|je|tu|nous|vous|ils|des|les|a)\b|[^\w\s]|\s*$)"
+)
+"""The French word for nine where it means new: no noun follows."""
 
 _DECADES = {
     "en": re.compile(
@@ -43,6 +56,11 @@ _LAST_OF_TIME = re.compile(
     r"\b(?:last|past|next)[ ][\w-]{1,30}[ ](?:minute|hour|day|week|month|year)s\b"
     r"|(?<![\w-])[\w-]{1,30}[ ](?:derni[eè]re?|prochaine?)s[ ]"
     r"(?:minutes|heures|jours|semaines|mois|an)",
+    re.IGNORECASE,
+)
+_SIGN_OF_HOURS = re.compile(
+    r"\b(?:heures?|o['’]clock|noon|midnight|morning|afternoon|evening|night|tonight)\b"
+    rf"|\d[{SPACES}]?(?:h|[ap]\.?m)\b|\d[:h]\d",
     re.IGNORECASE,
 )
 PART = re.compile(
@@ -72,25 +90,56 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
         return True
     values = values_of(translation, languages[-1])
     shown = values | {int(digits) for digits in re.findall(r"\d{1,9}", translation)}
-    if not all(says_time(translation, time, shown) for time in worded_times(source, languages[0])):
+    times = [*worded_times(source, languages[0])]
+    if not all(says_time(translation, time, languages[-1], shown) for time in times):
         return True
-    lost = {
-        one.value
+    lost = [
+        one
         for one in read
         if one.value >= MIN_IN_WORDS
-        and not (12 < one.value <= 24 and one.value - 12 in values)
-        and not (one.value <= 12 and one.value + 12 in values)
-    } - values
+        and one.value not in values
+        and not any(time.start <= one.start < time.end for time in times)
+        and not _is_hour_of_12(one, source, translation, values, languages)
+    ]
     if not lost or _are_year(read, values):
         return False
-    if lost - _OTHER_WORDS:
+    if not all(_may_be_unsaid(one, source, languages[0]) for one in lost):
         return True
+    return _adds_number(source, translation, languages)
+
+
+def _adds_number(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether a translation has a number in words that its source lacks."""
     added = {
         one.value
         for one in spelt_out(translation, languages[-1])
         if one.value >= MIN_IN_WORDS and not one.is_ordinal
     }
-    return bool(added - values_of(source, languages[0]))
+    return bool(added and added - values_of(source, languages[0]))
+
+
+def _may_be_unsaid(one: Spelt, text: str, language: str) -> bool:
+    """Whether a number may be missing, as other words say it or it is another word."""
+    if one.value in _ROUND:
+        return True
+    if primary_language(language) == "fr" and one.value == 9 and _NEW.match(text, one.start):
+        return True
+    if one.value not in _TIMES_IN_OTHER_WORDS:
+        return False
+    unit = unit_at(text, one.end, language)
+    return unit is not None and _TIMES_IN_OTHER_WORDS[one.value] in unit.names
+
+
+def _is_hour_of_12(
+    one: Spelt, source: str, translation: str, values: set[int], languages: Sequence[str]
+) -> bool:
+    """Whether a translation has an hour that is twelve more or less, beside a sign of hours."""
+    if one.value > 24 or not {one.value + 12, one.value - 12} & values:
+        return False
+    if not {primary_language(code) for code in languages} <= {"en", "fr"}:
+        return True
+    here = source[one.end : one.end + 10], translation
+    return any(map(_SIGN_OF_HOURS.search, here))
 
 
 def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str]) -> bool:
