@@ -218,9 +218,7 @@ def month_names(language: str) -> Mapping[str, int]:
                 word = str(name).lower().rstrip(".")
                 if len(word) > 2 and not any(map(str.isdecimal, word)):
                     found.setdefault(word, number)
-    for word, number in _MORE_MONTHS.get(primary_language(language), {}).items():
-        found[word] = number
-    return found
+    return found | _MORE_MONTHS.get(primary_language(language), {})
 
 
 @cache

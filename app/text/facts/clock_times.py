@@ -201,11 +201,8 @@ def worded_times(text: str, language: str) -> Iterator[WordedTime]:
             minute = spelt_out(match["minutes"], language)[0].value
         if match["side"].lower() in ("to", "moins"):
             hour, minute = (hour - 1) % 24 or 12, 60 - minute
-        is_certain = (
-            code == "en"
-            or (minute > 30 or _AT.search(text, 0, match.start()) is not None)
-            and not _OF.match(text, match.end())
-        )
+        is_at = minute > 30 or bool(_AT.search(text, max(match.start() - 12, 0), match.start()))
+        is_certain = code == "en" or (is_at and not _OF.match(text, match.end()))
         yield WordedTime(hour, minute, *match.span(), is_certain)
 
 

@@ -13,14 +13,26 @@ from functools import cache
 from app.text.spans import Span
 
 _QUOTED = r"```[^`]*+```|`[^`\n]++`"
+TOOL = "(?:pip3?|npm|npx|yarn|git|docker|kubectl|apt(?:-get)?|brew|cargo|conda|systemctl|dnf)"
+_NO_ARGUMENT = (
+    "and|or|to|on|in|the|it|is|was|if|does|do|did|fail\\w*|work\\w*|first|then|again|with|for|from"
+    "|et|ou|pour|puis|dans|de|du|sur|la|le|les|ne|a|est|marche|fonctionne|échoue|avec|avant|d"
+)
+_COMMAND = rf"(?<![\w./-])(?:sudo[ ])?{TOOL}[ ]"
+_OPTIONS = r"(?![\w'’-])(?:[ ]--?[A-Za-z][\w-]*(?:=[^\s]{1,60})?)*"
 _WITH_BLANKS = (
     r"(?<![\w\\])[A-Za-z]:\\(?:[^\s\\\"<>|]{1,60}+(?:[ ][^\s\\\"<>|]{1,60}+){0,3}\\){0,20}"
     r"[^\s\\\"'<>|`,;)»”]*+"
     r"|(?<![\w.])[A-Za-z_][\w.]{0,60}\((?:[^()\s]{0,60}(?:,[ ][^()\s]{1,60}){1,8})\)"
     r"|\{[ ]?\"[^{}\n]{0,200}+\}"
+    rf"|{_COMMAND}(?:install|uninstall|add|remove|clone|checkout){_OPTIONS}"
+    rf"(?:[ ](?!(?:{_NO_ARGUMENT})\b)[\w:@/=.-]*\w(?![\w'’]))?"
+    rf"|{_COMMAND}(?:update|upgrade|commit|push|pull|status|run|build|exec|start|stop|restart|init"
+    rf"|rebase|merge|stash|fetch){_OPTIONS}(?:[ ]\w*[:@/=][\w:@/=.-]*\w)?"
 )
 _RUNS = re.compile(rf"{_QUOTED}|{_WITH_BLANKS}|(?<![!-~À-ɏͰ-ӿ])[!-~À-ɏͰ-ӿ]++")
 _MARK = re.compile(
+    rf"(?<!\w){TOOL}[ ][a-z]|"
     r"[`\\/_$#=~^(<%:{\[]|(?<!\S)\.[a-z]|[^\W\d_]\.\w|(?<!\S)--?[A-Za-z]|\d\.\d++\.\d|[a-z][A-Z]|v\d"
 )
 _OPENING = re.compile(r"[\"'(\[«{<“‘‹¿¡—–*]+|(?:[LlDdNnTtSsJjMmCc]|[Qq]u)['’](?=.)")
@@ -33,7 +45,10 @@ _EXTENSIONS = (
     "|ogg|m4a|ttf|otf|woff2?|po|mo|rst|pem|crt|key|asc|sig"
 )
 _UNIX_ROOTS = "etc|usr|tmp|var|home|bin|opt|dev|root|srv|proc|mnt|lib|boot|sys|run|api"
-_DOMAINS = "com|org|net|edu|gov|io|info|biz|eu|fr|de|uk|es|it|nl|be|ch|ca|pt|dev|app|ai|example"
+_DOMAINS = (
+    "com|org|net|edu|gov|int|io|info|biz|eu|fr|de|uk|es|it|nl|be|ch|ca|pt|dev|app|ai|example|shop"
+    "|store|online|blog|tech|cloud|xyz|tv|co|jp|cn|ru|br|pl|se|dk|fi|ie|lu|au|nz|cz|gr|tr|mx|ar"
+)
 _BUILT_IN = "len|print|str|int|abs|min|max|sum|sorted|list|dict|set|open|sin|cos|tan|log|sqrt|range"
 _WORDLIKE = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _FORMS = re.compile(
@@ -45,7 +60,7 @@ _FORMS = re.compile(
     | \\\\[^\s\\]++(?:\\[^\s\\]++)*\\? | [\w%.$-]++(?:\\[\w.$-]++)++\\?
     | [A-Za-z]:[\\/]\S*
     | [\w-]++(?:\.[\w-]++)*\.(?:{_EXTENSIONS}) | \.[a-z][a-z-]{{2,}}
-    | (?:[\w-]++\.)++(?:{_DOMAINS})(?:/\S*)?
+    | (?:[\w-]++\.)++(?:{_DOMAINS})(?:/\S*)? | (?:[\w-]{{2,}}\.)++[a-z]{{2,12}}/\S*
     | \$(?!(?:US|CA|AU|NZ|HK|SG)\b)(?:[A-Z_][A-Z_\d]{{2,}}|[a-z_]\w*)+ | %[A-Za-z_]\w*% # a variable
     | _*[A-Za-z]\w*_\w*[^\W_]_* | __\w+__ | \w+_\w*\(\S{{0,60}}\)
     | [A-Za-z_][\w.]*\((?:|[a-dt-z]|[\w.,'\"=*]*[\d_.,'\"=*][\w.,'\"=*]*)\)# a call

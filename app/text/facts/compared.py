@@ -140,7 +140,7 @@ def _has_form(source: str, translation: str, language: str) -> bool:
 
 def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether the months beside a day, and the eras beside a year, are the same."""
-    if not has_digit(source):
+    if not has_digit(source) and not _BEFORE_ERA.search(source):
         return True
     here, there = _months(source, languages[0]), _months(translation, languages[-1])
     if here != there and here and (there or not _IN_DIGITS.search(translation)):

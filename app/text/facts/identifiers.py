@@ -27,11 +27,17 @@ _IBAN = re.compile(r"[A-Z]{2}\d\d(?:[A-Z\d]{11,30})")
 _WITH_LETTERS = re.compile(
     rf"(?<!\w)(?:(?:AT|B[EG]|C[HYZ]|D[EK]|E[ELS]|FI|FR|GB|H[RU]|I[ET]|L[TUV]|MT|NL|P[LT]|RO|S[EIK])"
     rf"[{SPACES}]\d{{2,3}}(?:[{SPACES}.]\d{{2,4}}){{2,4}}|\d{{1,4}}[{SPACES}](?:bis|ter|quater)"
+    r"|[A-Z]{1,3}(?:[ ]\d\d){2,6}(?:[ ][A-Z]{1,2})?|[A-Z]{1,2}\d[A-Z\d]?[ ]\d[A-Z]{2}"
+    r"|[A-Z]\d[A-Z][ ]\d[A-Z]\d"
     rf"|(?!(?:AD|BC|CE|BCE|[A-Z]{{2}}[DFKLPRY]|EUR)\b)[A-Z]{{2,4}}[ ]\d{{3,5}})"
     r"(?![\w.,:/-]\d|\w)"
 )
-"""VAT numbers in groups, behind the code of their country, numbers of houses, and numbers behind an
-abbreviation: trains, flights, standards, but no currencies or eras."""
+"""VAT numbers in groups, behind the code of their country, numbers of houses, national insurance
+numbers, postcodes, and numbers behind an abbreviation: trains, flights, standards, but no
+currencies or eras."""
+
+_MODEL = re.compile(r"(?<![\w.-])[a-z]{1,12}\d{1,3}[a-z]{1,12}(?!\w)")
+"""A word with digits within, in lower case: `w3m`, `k8s`."""
 
 _LABELLED = re.compile(
     r"(?:№|\bn[o°º]\.?|#|\b(?:number|numéro|code|order|commande|ref(?:erence)?|réf(?:érence)?|ticket"
@@ -166,6 +172,8 @@ _MORE_REGIONS = {
 
 
 def _of_letters_and_digits(text: str) -> Iterator[Span]:
+    for match in _MODEL.finditer(text):
+        yield Span(*match.span())
     for match in _MIXED.finditer(text):
         token = match[0].rstrip("-./_:")
         if token and _is_mixed_identifier(token):
@@ -180,8 +188,10 @@ def _is_mixed_identifier(token: str) -> bool:
     if parts[-1] in _UNIONS:  # 94/57/EC is 94/57/CE in French
         return False
     n_digits = sum(map(str.isdecimal, token))
-    if n_digits < 2 or not any(map(str.isalpha, token)) or _UNIT_LIKE.fullmatch(token):
+    if not (n_digits and any(map(str.isalpha, token))) or _UNIT_LIKE.fullmatch(token):
         return False
+    if n_digits == 1:
+        return re.fullmatch(r"[A-Z]+\d[A-Z]+", token) is not None
     if any(part.isalpha() and (part[1:].islower() or len(part) > 10) for part in parts):
         return False  # 90-year-old, mid-2019, Boeing-747
     turns = len(re.findall(r"(?<=\d)[A-Za-z]|(?<=[A-Za-z])\d", token))

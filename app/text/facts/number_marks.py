@@ -1,7 +1,9 @@
 """The marks of numbers: signs of negative ones, and those of another language's convention."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Literal
 
 from app.text.facts.cldr import SPACES, convention_of, unit_symbols
 from model.text.language_codes import primary_language
@@ -10,6 +12,14 @@ NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?
 _STRAY_DEGREES = re.compile(rf"(?<!\d)(?<!\d[{SPACES}])°[{SPACES}]?\d")
 """A sign of degrees before its number, as no language writes it."""
 
+_ENGLISH = re.compile(
+    rf"\d[{SPACES}]?[ap]\.?m\b|(?<![\w-])\d[\w.,]*-[a-z]{{3,}}|\b[a-z]{{3,}}-\d{{2}}s\b",
+    re.IGNORECASE,
+)
+MAX_DIGITS = 40
+"""Maximum digits of a number that is compared by its value; a longer one is by its digits."""
+
+Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 _DECIMAL = re.compile(r"\d+[.,]\d+")
 _SPACED = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+")
 _SIGN_BEFORE = re.compile(r"(?<![A-Z])[$€£¥₹]\d")
@@ -79,9 +89,18 @@ def _is_version(text: str, number: re.Match[str]) -> bool:
     return behind is None or (behind[1] is not None and behind[1] not in unit_symbols())
 
 
+def _is_copied_english(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether a French translation has English hours or joined words: `8pm`, `14m-euro`."""
+    if [primary_language(code) for code in languages] != ["en", "fr"]:
+        return False
+    return any(one[0] in source for one in _ENGLISH.finditer(translation))
+
+
 def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a number or amount is copied that the target language writes in another way."""
     if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
+        return True
+    if _is_copied_english(source, translation, languages):
         return True
     here, there = convention_of(languages[0]), convention_of(languages[-1])
     if (
@@ -104,3 +123,49 @@ def has_foreign_form(source: str, translation: str, languages: Sequence[str]) ->
     if there.money == "behind" and here.money != "behind":
         return any(sign[0] in source for sign in _SIGN_BEFORE.finditer(translation))
     return False
+
+
+def commas_of(language: str, *, is_strict: bool = False) -> Commas:
+    """Return what a comma before three digits is.
+
+    A French source may write 80,000 as English does, which a French translation must not.
+    """
+    if language == "en":
+        return "group"
+    if language == "fr":
+        return "decimal" if is_strict else "decimal, perhaps"
+    return "either"
+
+
+def read_values(number: str, exponents: Sequence[int], commas: Commas) -> Iterator[tuple[str, ...]]:
+    """Yield the values that each part of a number in digits may have; only a date has several."""
+    if len(number) > MAX_DIGITS:
+        yield (re.sub(r"\D", "", number),)
+        return
+    parts = re.split(r"[.,٫٬]", re.sub(rf"[{SPACES}'’]", "", number))
+    marks = re.findall(r"[.,٫٬]", number)
+    whole = len(set(marks)) == 1 and 0 < len(parts[0]) <= 3 and all(len(x) == 3 for x in parts[1:])
+    values: list[Decimal] = []
+    if whole or not marks:
+        values.append(Decimal("".join(parts)))
+    is_grouped = 0 < len(parts[0]) <= 3 and all(2 <= len(x) <= 3 for x in parts[1:-1])
+    if len(marks) == 1 or (
+        len(set(marks)) == 2 and marks[-1] not in marks[:-1] and is_grouped and len(parts[-2]) == 3
+    ):
+        fraction = Decimal("".join(parts[:-1]) + "." + parts[-1])
+        if not values or marks[0] != ",":
+            values.append(fraction)
+        elif commas == "decimal" or (commas == "decimal, perhaps" and not number.endswith("0")):
+            values = [fraction]
+        elif commas != "group":
+            values.append(fraction)
+    if not values:  # a date, or a version
+        for part in parts:
+            yield (_written(Decimal(part)),)
+        return
+    scaled = [value.scaleb(exponent) for value in values for exponent in exponents]
+    yield tuple(map(_written, scaled or values))
+
+
+def _written(value: Decimal) -> str:
+    return f"{value.normalize():f}"

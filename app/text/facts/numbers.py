@@ -13,7 +13,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from app.text.facts.cldr import SPACES, has_dotted_times
 from app.text.facts.clock_times import (
@@ -25,7 +25,7 @@ from app.text.facts.clock_times import (
     time_at,
     worded_times,
 )
-from app.text.facts.number_marks import NUMBER, has_foreign_form, same_signs
+from app.text.facts.number_marks import NUMBER, commas_of, has_foreign_form, read_values, same_signs
 from app.text.facts.number_words import numbers_in_words, other_numbers_in_words, spelt_out
 from app.text.facts.quantities import (
     Unit,
@@ -53,16 +53,10 @@ _BEFORE_TIME = re.compile(
 """What stands before an hour without any sign of one: `at 8`."""
 
 _HOUR = "duration-hour"
-MAX_DIGITS = 40
-"""Maximum digits of a number that is compared by its value; a longer one is by its digits."""
-
 _LANGUAGES_OF_WORDS = {"en", "fr"}
 MAX_IN_WORDS = 100
 """The largest number that may be in digits on one side and a word of an unknown language on the
 other; thousands and millions may be, too."""
-
-
-_Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 
 
 class _Said(NamedTuple):
@@ -124,18 +118,6 @@ def values_of(text: str, language: str) -> set[int]:
         *(int(hour) for hour in re.findall(r"(\d{1,2})(?=[:h]|[ \u00a0]h)", text)),
         *(value for _, value in roman_numerals(text)),
     }  # fmt: skip
-
-
-def _commas(language: str, *, is_strict: bool = False) -> _Commas:
-    """Return what a comma before three digits is.
-
-    A French source may write 80,000 as English does, which a French translation must not.
-    """
-    if language == "en":
-        return "group"
-    if language == "fr":
-        return "decimal" if is_strict else "decimal, perhaps"
-    return "either"
 
 
 def _same_units(
@@ -234,7 +216,7 @@ def _said(
         yield _Said(tuple(f"{hour}:{worded.minute:02}" for hour in hours), in_digits=False)
     text = _ROUND_THE_CLOCK.sub(r"\1", text)
     at = 0
-    commas = _commas(primary_language(language), is_strict=is_strict)
+    commas = commas_of(primary_language(language), is_strict=is_strict)
     may_be_late = names_late_part(text)
     while number := NUMBER.search(text, at):
         if time := time_at(text, number.start(), may_be_late=may_be_late):
@@ -258,10 +240,13 @@ def _said(
         may_be_time = not (is_strict and halves_known) or bool(
             _BEFORE_TIME.search(text, before, number.start())
         )
-        for readings in _read(number[0], scale.exponents if scale else (), commas):
+        for readings in read_values(number[0], scale.exponents if scale else (), commas):
+            hours: tuple[str, ...] = ()
             if len(readings[0]) <= 2 and readings[0].isdigit():
-                readings += _hours(int(readings[0]), names, may_be_time, may_be_late)
-            yield _Said(readings, True, names, written)
+                hour = int(readings[0])
+                is_bare_time = may_be_time and not (is_strict and language == "en" and hour > 12)
+                hours = _hours(hour, names, is_bare_time, may_be_late)
+            yield _Said((*readings, *hours), True, names, written)
 
 
 def _named(text: str, unit: Unit | None) -> tuple[frozenset[str], str]:
@@ -292,36 +277,3 @@ def _time(time: ClockTime, *, halves_known: bool) -> _Said:
         readings += [f"{time.shown % 12}:{time.minute:02} of 12"]
         readings += [] if time.minute else [str(time.shown)]
     return _Said(tuple(readings), in_digits=True)
-
-
-def _read(number: str, exponents: Sequence[int], commas: _Commas) -> Iterator[tuple[str, ...]]:
-    if len(number) > MAX_DIGITS:
-        yield (re.sub(r"\D", "", number),)
-        return
-    parts = re.split(r"[.,٫٬]", re.sub(rf"[{SPACES}'’]", "", number))
-    marks = re.findall(r"[.,٫٬]", number)
-    whole = len(set(marks)) == 1 and 0 < len(parts[0]) <= 3 and all(len(x) == 3 for x in parts[1:])
-    values: list[Decimal] = []
-    if whole or not marks:
-        values.append(Decimal("".join(parts)))
-    is_grouped = 0 < len(parts[0]) <= 3 and all(2 <= len(x) <= 3 for x in parts[1:-1])
-    if len(marks) == 1 or (
-        len(set(marks)) == 2 and marks[-1] not in marks[:-1] and is_grouped and len(parts[-2]) == 3
-    ):
-        fraction = Decimal("".join(parts[:-1]) + "." + parts[-1])
-        if not values or marks[0] != ",":
-            values.append(fraction)
-        elif commas == "decimal" or (commas == "decimal, perhaps" and not number.endswith("0")):
-            values = [fraction]
-        elif commas != "group":
-            values.append(fraction)
-    if not values:  # a date, or a version
-        for part in parts:
-            yield (_written(Decimal(part)),)
-        return
-    scaled = [value.scaleb(exponent) for value in values for exponent in exponents]
-    yield tuple(map(_written, scaled or values))
-
-
-def _written(value: Decimal) -> str:
-    return f"{value.normalize():f}"

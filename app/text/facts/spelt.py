@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from app.text.facts.cldr import SPACES
 from app.text.facts.clock_times import says_time, worded_times
-from app.text.facts.number_words import Spelt, knows_words_of, spelt_out
+from app.text.facts.number_words import Spelt, knows_words_of, numbers_in_words, spelt_out
 from app.text.facts.numbers import values_of
 from app.text.facts.quantities import PERCENT, is_checked, names_unit, unit_at
 from app.text.facts.ranks import ordinals_in_words, roman_numerals
@@ -28,8 +28,14 @@ _TIMES_IN_OTHER_WORDS = {
 }  # fmt: skip
 """Lengths of time that other words may say: a week, a fortnight, a year, a day."""
 
+_ABOUT = re.compile(
+    r"\b(?:dozen|(?:douz|quinz|vingt|trent|quarant|cinquant|soixant)aine(?= d[e'’]))\b",
+    re.IGNORECASE,
+)
+"""A round number as a noun, before what it counts."""
+
 _NEW = re.compile(
-    rf"(?i:neuf)(?:[{SPACES}](?:et|ou|que?|à|au|de?|du|en|est|dans|sans|mais|puis|pas|plus|très|pour"
+    rf"(?i:neuf)(?![{SPACES}]pour[{SPACES}]cent)(?:[{SPACES}](?:et|ou|que?|à|au|de?|du|en|est|dans|sans|mais|puis|pas|plus|très|pour"
     r"|chez|qui|il|elle|on|je|tu|nous|vous|ils|des|les|a)\b|[^\w\s]|\s*$)"
 )
 """The French word for nine where it means new: no noun follows."""
@@ -80,6 +86,8 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     if not knows_words_of(languages[-1]):
         return False
     if _lacks_fortnight(source, translation, languages) or _adds_last(source, translation):
+        return True
+    if _lacks_round_number(source, translation, languages):
         return True
     read = [one for one in spelt_out(source, languages[0]) if not one.is_ordinal]
     if not read:
@@ -182,6 +190,18 @@ def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) ->
     return not (
         _FORTNIGHT.search(translation) or values_of(translation, languages[-1]) & {2, 14, 15}
     )
+
+
+def _lacks_round_number(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether a dozen, or about fifteen, is missing."""
+    wanted = {
+        value for word in _ABOUT.findall(source)
+        for value in numbers_in_words(word, languages[0])
+    }  # fmt: skip
+    if not wanted or not knows_words_of(languages[-1]):
+        return False
+    values = values_of(translation, languages[-1])
+    return not wanted <= values and not (wanted == {15} and values & {2, 14})
 
 
 def _adds_last(source: str, translation: str) -> bool:

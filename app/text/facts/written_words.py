@@ -52,7 +52,7 @@ def words_written(text: str, source: str, target: str, there: Convention) -> Ite
 def eras_written(text: str, source: str, target: str) -> Iterator[NumberForm]:
     """Yield the years of an era, each with the era as the target language abbreviates it."""
     sides: tuple[Literal["before", "after"], ...] = ("before", "after")
-    for match in re.finditer(rf"\d{{1,5}}([{SPACES}]?)(?=[^\W\d_])", text):
+    for match in re.finditer(rf"(?:\d{{1,5}}|(century|siècle))([{SPACES}]?)(?=[^\W\d_])", text):
         for side in sides:
             names = era_names(source).get(side, frozenset())
             end = _end_of_name(text, match.end(), names)
@@ -60,7 +60,10 @@ def eras_written(text: str, source: str, target: str) -> Iterator[NumberForm]:
             if end is not None and name is not None:
                 year = match[0].strip(SPACES)
                 written = f"{name} {year}" if name == "AD" else f"{year} {name}"
-                yield NumberForm(match.start(), end, written)
+                if match[1]:
+                    yield NumberForm(match.end(), end, name)
+                else:
+                    yield NumberForm(match.start(), end, written)
                 break
 
 
