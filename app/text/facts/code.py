@@ -25,9 +25,9 @@ _WITH_BLANKS = (
     r"[^\s\\\"'<>|`,;)»”]*+"
     r"|(?<![\w.])[A-Za-z_][\w.]{0,60}\((?:[^()\s]{0,60}(?:,[ ][^()\s]{1,60}){1,8})\)"
     r"|\{[ ]?\"[^{}\n]{0,200}+\}"
-    rf"|{_COMMAND}(?:install|uninstall|add|remove|clone|checkout){_OPTIONS}"
+    rf"|{_COMMAND}(?:install|uninstall|add|remove|clone|checkout|run|exec|start|stop|restart){_OPTIONS}"
     rf"(?:[ ](?!(?:{_NO_ARGUMENT})\b)[\w:@/=.-]*\w(?![\w'’]))?"
-    rf"|{_COMMAND}(?:update|upgrade|commit|push|pull|status|run|build|exec|start|stop|restart|init"
+    rf"|{_COMMAND}(?:update|upgrade|commit|push|pull|status|build|init"
     rf"|rebase|merge|stash|fetch){_OPTIONS}(?:[ ]\w*[:@/=][\w:@/=.-]*\w)?"
 )
 _RUNS = re.compile(rf"{_QUOTED}|{_WITH_BLANKS}|(?<![!-~À-ɏͰ-ӿ])[!-~À-ɏͰ-ӿ]++")
@@ -55,7 +55,7 @@ _FORMS = re.compile(
     rf"""
       --[A-Za-z][\w-]*+(?:=\S*)?                                     # an option
     | (?:~|\.{{1,2}})/\S*+ | ~(?=$)                                  # a path
-    | (?:/[\w.@%+~:*{{}}$-]++){{2,}}/? | /(?:{_UNIX_ROOTS})/?
+    | (?:/[\w.@%+~:*{{}}$-]++){{2,}}/?(?:\?\S+)? | /(?:{_UNIX_ROOTS})/?
     | (?:[\w.@$-]++/)++(?:[\w.-]*\.(?:{_EXTENSIONS}))?
     | \\\\[^\s\\]++(?:\\[^\s\\]++)*\\? | [\w%.$-]++(?:\\[\w.$-]++)++\\?
     | [A-Za-z]:[\\/]\S*

@@ -124,16 +124,15 @@ def _same_units(
     one: Sequence[_Said], other: Sequence[_Said], translation: str, language: str
 ) -> bool:
     """Whether what the numbers of one text count is named in the other, and nothing else."""
-    by_reading: dict[str, set[tuple[frozenset[str], bool]]] = defaultdict(set)
+    by_reading: dict[str, set[frozenset[str]]] = defaultdict(set)
     for said in other:
         for reading in said.readings:
-            by_reading[reading].add((said.unit, said.in_digits))
+            by_reading[reading].add(said.unit)
     for unit, written, readings in {(x.unit, x.written, x.readings) for x in one if x.unit}:
         found = {another for reading in readings for another in by_reading.get(reading, ())}
-        if not found or any(_family(another) & _family(unit) for another, _ in found):
+        if not found or any(_family(another) & _family(unit) for another in found):
             continue
-        bare = [in_digits for another, in_digits in found if not another]
-        if bare and not (is_checked(written, unit) and all(bare)):
+        if not is_checked(written, unit) and any(not another for another in found):
             continue
         if names_unit(translation, unit, language) is False:
             return False
@@ -236,6 +235,8 @@ def _said(
         scale = scale_at(text, at, language, is_money=sign is not None)
         unit = unit_at(text, scale.end if scale else at, language)
         names, written = (frozenset({sign}), sign) if sign else _named(text, unit)
+        if scale and max(scale.exponents) > 3 and written == "livres":  # rather money than books
+            names, written = frozenset("£"), "livres sterling"
         before = max(number.start() - 10, 0)
         may_be_time = not (is_strict and halves_known) or bool(
             _BEFORE_TIME.search(text, before, number.start())

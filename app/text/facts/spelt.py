@@ -200,6 +200,8 @@ def _lacks_round_number(source: str, translation: str, languages: Sequence[str])
     }  # fmt: skip
     if not wanted or not knows_words_of(languages[-1]):
         return False
+    if any(word in translation for word in _ABOUT.findall(source) if word != "dozen"):
+        return True
     values = values_of(translation, languages[-1])
     return not wanted <= values and not (wanted == {15} and values & {2, 14})
 
