@@ -53,6 +53,8 @@ _BEFORE_TIME = re.compile(
 """What stands before an hour without any sign of one: `at 8`."""
 
 _HOUR = "duration-hour"
+_PART = frozenset({"part"})
+"""The unit of months, halves and dozens, which is no unit of the other text."""
 _LANGUAGES_OF_WORDS = {"en", "fr"}
 MAX_IN_WORDS = 100
 """The largest number that may be in digits on one side and a word of an unknown language on the
@@ -124,15 +126,16 @@ def _same_units(
     one: Sequence[_Said], other: Sequence[_Said], translation: str, language: str
 ) -> bool:
     """Whether what the numbers of one text count is named in the other, and nothing else."""
-    by_reading: dict[str, set[frozenset[str]]] = defaultdict(set)
+    by_reading: dict[str, set[tuple[frozenset[str], bool]]] = defaultdict(set)
     for said in other:
         for reading in said.readings:
-            by_reading[reading].add(said.unit)
-    for unit, written, readings in {(x.unit, x.written, x.readings) for x in one if x.unit}:
+            by_reading[reading].add((said.unit, said.in_digits))
+    for unit, written, readings in {(x.unit, x.written, x.readings) for x in one if x.written}:
         found = {another for reading in readings for another in by_reading.get(reading, ())}
-        if not found or any(_family(another) & _family(unit) for another in found):
+        if not found or any(_family(another) & _family(unit) for another, _ in found):
             continue
-        if not is_checked(written, unit) and any(not another for another in found):
+        bare = [in_digits for another, in_digits in found if not another]
+        if bare and not (is_checked(written, unit) and all(bare)):
             continue
         if names_unit(translation, unit, language) is False:
             return False
@@ -207,7 +210,7 @@ def _said(
         unit = unit_at(text, spelt.end, language)
         yield _Said(_in_words(spelt.value), False, *_named(text, unit))
     for value in other_numbers_in_words(text, language):
-        yield _Said(_in_words(value), in_digits=False)
+        yield _Said(_in_words(value), in_digits=False, unit=_PART)
     for _, value in roman_numerals(text):
         yield _Said((str(value),), in_digits=False)
     for worded in worded_times(text, language):
