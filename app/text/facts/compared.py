@@ -19,7 +19,7 @@ from app.text.facts.ranks import (
     roman_numerals,
     same_ordinals,
 )
-from app.text.facts.spelt import PART, lacks_number_in_words, lacks_rank_in_words
+from app.text.facts.spelt import ABOUT, PART, lacks_number_in_words, lacks_rank_in_words
 from model.text.language_codes import primary_language
 
 FactFault = Literal["numbers", "facts"]
@@ -67,7 +67,9 @@ def may_have_facts(text: str, language: str) -> bool:
         return True
     if not says_number(text, language):
         return False
-    return bool(PART.search(text)) or any(one.value > 2 for one in spelt_out(text, language))
+    return bool(PART.search(text) or ABOUT.search(text)) or any(
+        one.value > 2 for one in spelt_out(text, language)
+    )
 
 
 def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iterator[FactFault]:

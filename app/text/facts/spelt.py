@@ -28,7 +28,7 @@ _TIMES_IN_OTHER_WORDS = {
 }  # fmt: skip
 """Lengths of time that other words may say: a week, a fortnight, a year, a day."""
 
-_ABOUT = re.compile(
+ABOUT = re.compile(
     r"\b(?:dozen|(?:douz|quinz|vingt|trent|quarant|cinquant|soixant)aine(?= d[e'’]))\b",
     re.IGNORECASE,
 )
@@ -195,12 +195,12 @@ def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) ->
 def _lacks_round_number(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a dozen, or about fifteen, is missing."""
     wanted = {
-        value for word in _ABOUT.findall(source)
+        value for word in ABOUT.findall(source)
         for value in numbers_in_words(word, languages[0])
     }  # fmt: skip
     if not wanted or not knows_words_of(languages[-1]):
         return False
-    if any(word in translation for word in _ABOUT.findall(source) if word != "dozen"):
+    if any(word in translation for word in ABOUT.findall(source) if word != "dozen"):
         return True
     values = values_of(translation, languages[-1])
     return not wanted <= values and not (wanted == {15} and values & {2, 14})

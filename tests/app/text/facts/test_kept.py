@@ -32,6 +32,8 @@ def kept(text: str, language: str = "en") -> list[str]:
         "example.com", "docs.python.org/3/", '{"a": 1}', "#fun", "@anna_k", "Acme Inc.",
         "Smith & Sons Ltd", "Windows®", "Coca-Cola™", "2024-05-12", "12/05/2024",
         "FR 40 303 265 045", "MH/2023/00417", "14 bis", "HEAD~1", "HEAD^^",
+        "QQ 12 34 56 C", "SW1A 2AA", "K1A 0B1", "w3m", "example.shop/fr", "/api/users/x?id=7",
+        "pip install -U requests", "npm run dev", "git push origin/main",
     ],
 )  # fmt: skip
 def test_what_is_copied(fact: str) -> None:
