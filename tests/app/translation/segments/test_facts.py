@@ -20,7 +20,7 @@ KINDS = ("telephone", "identifier", "code", "path", "address", "name", "mention"
 FACTS = sorted(
     {
         (one.kind, one.text, part[1:])
-        for one in written_sentences()
+        for one in written_sentences()[:1168]  # the later ones have facts that are compared, too
         if one.kind in KINDS and one.expected.startswith("=")
         for part in (one.expected.split(" & ") if " & =" in one.expected else [one.expected])
     }
