@@ -13,7 +13,7 @@ _STRAY_DEGREES = re.compile(rf"(?<!\d)(?<!\d[{SPACES}])°[{SPACES}]?\d")
 """A sign of degrees before its number, as no language writes it."""
 
 _ENGLISH = re.compile(
-    rf"\d[{SPACES}]?[ap]\.?m\b|(?<![\w-])\d[\w.,]*-[a-z]{{3,}}|\b[a-z]{{3,}}-\d{{2}}s\b",
+    rf"\d[{SPACES}]?[ap]\.?m\b|(?<![\w.,-])\d[\w.,]{{0,12}}-[a-z]{{3,}}|\b[a-z]{{3,}}-\d{{2}}s\b",
     re.IGNORECASE,
 )
 MAX_DIGITS = 40

@@ -245,12 +245,12 @@ def _said(
             _BEFORE_TIME.search(text, before, number.start())
         )
         for readings in read_values(number[0], scale.exponents if scale else (), commas):
-            hours: tuple[str, ...] = ()
+            times: tuple[str, ...] = ()
             if len(readings[0]) <= 2 and readings[0].isdigit():
-                hour = int(readings[0])
-                is_bare_time = may_be_time and not (is_strict and language == "en" and hour > 12)
-                hours = _hours(hour, names, is_bare_time, may_be_late)
-            yield _Said((*readings, *hours), True, names, written)
+                value = int(readings[0])
+                is_bare_time = may_be_time and not (is_strict and language == "en" and value > 12)
+                times = _hours(value, names, is_bare_time, may_be_late)
+            yield _Said((*readings, *times), True, names, written)
 
 
 def _named(text: str, unit: Unit | None) -> tuple[frozenset[str], str]:
