@@ -23,7 +23,18 @@ from app.errors import AppError
 from app.loading import load_runtime
 from app.observe.metrics import Metrics
 from app.observe.tracing import SpanExport
-from app.routes import analysis, files, health, libretranslate, models, page, translate
+from app.routes import (
+    analysis,
+    extensions,
+    files,
+    google,
+    health,
+    libretranslate,
+    models,
+    openai,
+    page,
+    translate,
+)
 from app.routes.deepl import documents, glossaries, text
 from app.routes.handling.charging import TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
@@ -111,7 +122,10 @@ def create_app(
     app.state.downloads, app.state.documents = jobs.results, jobs
     app.state.openapi = None  # made at the first request
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
-    modules = (analysis, libretranslate, files, models, health, text, documents, glossaries)
+    modules = (
+        analysis, libretranslate, files, models, health, text, documents, glossaries, google,
+        extensions, openai,
+    )  # fmt: skip
     others = (translate.router, translate.detect_router, page.openapi_router)
     routers = [*others, *(one.router for one in modules)]
     if settings.admin_port is None:

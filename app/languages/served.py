@@ -258,6 +258,17 @@ def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
                     yield source, pivot, target
 
 
+def own_name(code: str) -> str:
+    """Return a language's name in itself by CLDR, such as "français"; the code if unknown."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        own = Locale.parse(code, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return code
+    return own.languages.get(own.language) or code
+
+
 def fits(requested: str | None, code: str) -> bool:
     """Whether a requested code means a language, in its script; None means none."""
     return requested is not None and (

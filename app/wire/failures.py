@@ -3,16 +3,20 @@
     native          RFC 9457 problem document (`app.wire.problems`)
     libretranslate  {"error": "…"}
     deepl           {"message": "…"}
+    google          {"error": {"code": …, "message": "…"}}
+    openai          {"error": {"message": "…", "type": "…", "param": …, "code": "…"}}
+    extensions      {"code": …, "message": "…"}
     undecided       a problem document with a member `error`, for a body on a shared path that could
                     be of either dialect; 400, as in LibreTranslate, if there is no text
 
-`app.wire.problems.KINDS` has the status codes of all three.
+`app.wire.problems.KINDS` has the status codes; the last three have LibreTranslate's, but 401 for a
+missing key.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Literal
+from typing import Any, Literal
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
@@ -24,11 +28,23 @@ from starlette.types import Scope
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages.served import language_name
 from app.observe.logs import log_failure
-from app.wire.problems import detail_of, headers_of, kind_of, problem_response
+from app.wire.problems import Kind, detail_of, headers_of, kind_of, problem_response
 
-Dialect = Literal["native", "libretranslate", "deepl", "undecided"]
+Dialect = Literal[
+    "native", "libretranslate", "deepl", "google", "openai", "extensions", "undecided"
+]
 
-DEEPL_PREFIXES = ("/v2/", "/v3/")
+_PREFIXES: Mapping[str, Dialect] = {
+    "/v2/": "deepl",
+    "/v3/": "deepl",
+    "/v1/": "openai",
+    "/language/translate/v2": "google",
+    "/translate_a/": "google",
+    "/imme": "extensions",
+    "/kiss": "extensions",
+    "/hcfy": "extensions",
+    "/deeplx": "extensions",
+}
 LIBRETRANSLATE_PATHS = frozenset(
     {"/health", "/frontend/settings", "/spec", "/suggest", "/translate_file"}
 )
@@ -45,10 +61,11 @@ MAX_ERRORS = 3
 MAX_FIELD = 50
 
 _STATE = "dialect"
-_MEMBER = {"libretranslate": "error", "deepl": "message"}
 _FIELDS: Mapping[Dialect, Mapping[str, str]] = {
     "libretranslate": {"text": "q"},
     "deepl": {"source": "source_lang", "target": "target_lang", "format": "tag_handling"},
+    "google": {"text": "q"},
+    "openai": {"text": "messages", "target": "messages"},
 }
 """A dialect's names for the fields of the native dialect."""
 
@@ -68,9 +85,9 @@ def dialect_of(scope: Scope) -> Dialect:
     dialect: Dialect | None = scope.get("state", {}).get(_STATE)
     if dialect:
         return dialect
-    path = scope["path"]
-    if path.startswith(DEEPL_PREFIXES):
-        return "deepl"
+    path: str = scope["path"]
+    if dialect := dialect_of_path(path):
+        return dialect
     if (
         path in LIBRETRANSLATE_PATHS
         or path.startswith(DOWNLOADS_PREFIX)
@@ -81,28 +98,61 @@ def dialect_of(scope: Scope) -> Dialect:
     return "native"
 
 
+def dialect_of_path(path: str) -> Dialect | None:
+    """Return the dialect of a path that belongs to one alone, except LibreTranslate's."""
+    return next((of for prefix, of in _PREFIXES.items() if path.startswith(prefix)), None)
+
+
 def failure_response(error: Exception, scope: Scope) -> Response:
     """Return the response to a request that failed with `error`, in the client's dialect."""
     dialect = dialect_of(scope)
     if dialect == "native":
         return problem_response(error, scope["state"]["request_id"])
-    kind = kind_of(error)
-    status = (kind.deepl if dialect == "deepl" else kind.libretranslate) or kind.status
     if dialect == "undecided":
         message = message_of(error, "libretranslate")
         return problem_response(error, scope["state"]["request_id"], error=message)
-    body = json.dumps({_MEMBER[dialect]: message_of(error, dialect)})
+    status = _status(kind_of(error), dialect)
+    body = json.dumps(error_body(error, dialect, status))
     return Response(body, status, headers_of(error), "application/json")
 
 
+def _status(kind: Kind, dialect: Dialect) -> int:
+    if dialect == "deepl":
+        return kind.deepl or kind.status
+    if dialect != "libretranslate" and kind.status == HTTPStatus.UNAUTHORIZED:
+        return kind.status
+    return kind.libretranslate or kind.status
+
+
+def error_body(error: Exception, dialect: Dialect, status: int) -> dict[str, Any]:
+    """Return the body of an error response in a dialect other than the native one."""
+    message = message_of(error, dialect)
+    match dialect:
+        case "deepl":
+            return {"message": message}
+        case "google":
+            return {"error": {"code": status, "message": message}}
+        case "extensions":
+            return {"code": status, "message": message}
+        case "openai":
+            ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            kind = "server_error" if ours else "invalid_request_error"
+            code = kind_of(error).slug
+            return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+        case _:
+            return {"error": message}
+
+
 def message_of(error: Exception, dialect: Dialect) -> str:
-    """Return the text of an error in LibreTranslate's or DeepL's dialect."""
+    """Return the text of an error in a dialect other than the native one."""
     if isinstance(error, UnknownLanguagesError):
         if dialect == "libretranslate":
             return libretranslate_languages_message(error)
+        names = _FIELDS.get(dialect, {})
+        source, target = names.get("source", "source"), names.get("target", "target")
         if error.wrong is None:
-            return f"target_lang: not supported with this source_lang; {error}"
-        return f"{error.wrong}_lang: not supported; {error}"
+            return f"{target}: not supported with this {source}; {error}"
+        return f"{names.get(error.wrong, error.wrong)}: not supported; {error}"
     if not isinstance(error, InvalidRequestError):
         return detail_of(error)
     if dialect == "libretranslate" and (message := invalid_request_message(error)):

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 from app.translation.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.dialects.deepl import DeepLError
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateError
-from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
+from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS, dialect_of_path
 from app.wire.native.fields import AttentionRequest, WireRequest
 from app.wire.problems import MEDIA_TYPE, Problem
 from app.wire.request_id import REQUEST_ID
@@ -101,15 +102,13 @@ def problem_answers(*statuses: int) -> Responses:
     return {status: {"description": _phrase(status), "content": content} for status in statuses}
 
 
-def libretranslate_errors(*statuses: int) -> Responses:
-    """As `problem_answers`, in LibreTranslate's form."""
-    return {one: {"description": _phrase(one), "model": LibreTranslateError} for one in statuses}
+def errors_in(model: type[BaseModel], *statuses: int) -> Responses:
+    """As `problem_answers`, in another dialect's form."""
+    return {one: {"description": _phrase(one), "model": model} for one in statuses}
 
 
-def deepl_errors(*statuses: int) -> Responses:
-    """As `problem_answers`, in DeepL's form."""
-    return {one: {"description": _phrase(one), "model": DeepLError} for one in statuses}
-
+libretranslate_errors = partial(errors_in, LibreTranslateError)
+deepl_errors = partial(errors_in, DeepLError)
 
 SHARED_PATH_ERRORS: Responses = problem_answers(401, 404, 422) | {
     status: response | {"model": LibreTranslateError}
@@ -151,6 +150,10 @@ SECURITY_SCHEMES = {
     "libretranslate": {
         "type": "apiKey", "in": "query", "name": "api_key", "description": "or in the body",
     },
+    "google": {
+        "type": "apiKey", "in": "query", "name": "key", "description": "or X-Goog-Api-Key",
+    },
+    "extensions": {"type": "apiKey", "in": "query", "name": "token"},
 }  # fmt: skip
 
 
@@ -225,5 +228,6 @@ def _security(path: str, *, is_needed: bool) -> list[dict[str, list[str]]]:
     ways = ["bearer", "deepl"]
     if path in SHARED_PATHS | LIBRETRANSLATE_PATHS:
         ways.append("libretranslate")
+    ways += [dialect for dialect in ("google", "extensions") if dialect == dialect_of_path(path)]
     keyed: list[dict[str, list[str]]] = [{way: []} for way in ways]
     return keyed if is_needed else [{}, *keyed]

@@ -11,7 +11,13 @@ from app.errors import InvalidRequestError
 from app.observe.timings import Timings
 from app.observe.tracing import record_stages
 from app.routes.handling.dependencies import held_runtime
-from app.routes.handling.responses import Unsent, event_stream, while_connected
+from app.routes.handling.responses import (
+    Encoding,
+    NativeEncoding,
+    Unsent,
+    event_stream,
+    while_connected,
+)
 from app.runtime import Runtime
 from app.translation.answers import TranslateAnswer
 from app.translation.requests import TranslationRequest
@@ -56,7 +62,12 @@ async def translated(
     return answer, timings
 
 
-async def streamed(request: Request, client: Client, translation: TranslationRequest) -> Response:
+async def streamed(
+    request: Request,
+    client: Client,
+    translation: TranslationRequest,
+    encoding: Encoding = NativeEncoding(),  # noqa: B008  (it has no state)
+) -> Response:
     """Return the response as a stream of events; its characters count from the first event on.
 
     Raises as `translated`, before the first event.
@@ -82,7 +93,7 @@ async def streamed(request: Request, client: Client, translation: TranslationReq
         finally:  # the traceback refers to this frame: avoid a reference cycle
             del failure
 
-    return await event_stream(request, work)
+    return await event_stream(request, work, encoding)
 
 
 def spend(request: Request, client: Client, n_characters: int) -> None:

@@ -54,12 +54,14 @@ def _presented(request: Request, api_key: object) -> str | None:
 def held_runtime(request: Request) -> Runtime:
     """Return the models and hold them until this request is answered, even after a reload.
 
-    Call once per request. Raises `StartingError`, `DrainingError`, `EngineDownError`.
+    Raises `StartingError`, `DrainingError`, `EngineDownError`.
     """
-    lifecycle: Lifecycle = request.app.state.lifecycle
-    runtime = lifecycle.open
-    request.state.release = runtime.hold()  # the middleware calls it
-    return runtime
+    held: Runtime | None = getattr(request.state, "runtime", None)
+    if held is None:
+        lifecycle: Lifecycle = request.app.state.lifecycle
+        held = request.state.runtime = lifecycle.open
+        request.state.release = held.hold()  # the middleware calls it
+    return held
 
 
 async def _ready_runtime(request: Request) -> Runtime:

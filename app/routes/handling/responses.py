@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from fastapi import Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
@@ -120,8 +120,38 @@ class Unsent:
         return event
 
 
+class Encoding(Protocol):
+    """How a stream's parts are written, each as the lines of events."""
+
+    def event(self, event: Event) -> bytes:
+        """Write a part of the response; may be empty."""
+
+    async def done(self, answer: TranslateAnswer) -> bytes:
+        """Write the result."""
+
+    def error(self, error: Exception, request: Request) -> bytes:
+        """Write an error after the first event."""
+
+
+class NativeEncoding:
+    """The events `token`, `segment`, `done` and `error`."""
+
+    def event(self, event: Event) -> bytes:
+        name = "token" if isinstance(event, TokenEvent) else "segment"
+        return format_sse_event(event=name, data_str=as_json(event).decode())
+
+    async def done(self, answer: TranslateAnswer) -> bytes:
+        return format_sse_event(event="done", data_str=(await answer_json(answer)).decode())
+
+    def error(self, error: Exception, request: Request) -> bytes:
+        problem = bytes(problem_response(error, request.state.request_id).body)
+        return format_sse_event(event="error", data_str=problem.decode())
+
+
 async def event_stream(
-    request: Request, work: Callable[[Unsent], Coroutine[Any, Any, TranslateAnswer]]
+    request: Request,
+    work: Callable[[Unsent], Coroutine[Any, Any, TranslateAnswer]],
+    encoding: Encoding,
 ) -> Response:
     """Return a response that streams the events of the work and then its result.
 
@@ -138,7 +168,7 @@ async def event_stream(
     except BaseException:
         working.cancel()
         raise
-    return _Stream(first, events, working, request)
+    return _Stream(first, events, working, request, encoding)
 
 
 class _Stream(EventSourceResponse):
@@ -148,6 +178,7 @@ class _Stream(EventSourceResponse):
         events: Unsent,
         working: asyncio.Task[TranslateAnswer],
         request: Request,
+        encoding: Encoding,
     ) -> None:
         super().__init__(self._lines(first))
         self.headers["Cache-Control"] = "no-cache"
@@ -155,6 +186,7 @@ class _Stream(EventSourceResponse):
         self._events = events
         self._working = working
         self._request = request
+        self._encoding = encoding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -167,22 +199,19 @@ class _Stream(EventSourceResponse):
         while event is not None:
             if isinstance(event, str):
                 yield KEEPALIVE_COMMENT
-            else:
-                name = "token" if isinstance(event, TokenEvent) else "segment"
-                yield format_sse_event(event=name, data_str=as_json(event).decode())
+            elif lines := self._encoding.event(event):
+                yield lines
             event = await self._events.get()
         yield await self._last()
 
     async def _last(self) -> bytes:
         error = self._working.exception()
         if error is None:
-            answer = await answer_json(self._working.result())
-            return format_sse_event(event="done", data_str=answer.decode())
+            return await self._encoding.done(self._working.result())
         if not isinstance(error, Exception):
             raise error
         kind = kind_of(error)
         self._request.state.failure = kind.slug  # for the metrics
         if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure(error)
-        problem = bytes(problem_response(error, self._request.state.request_id).body)
-        return format_sse_event(event="error", data_str=problem.decode())
+        return self._encoding.error(error, self._request)

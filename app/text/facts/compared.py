@@ -162,8 +162,7 @@ def _months(text: str, language: str) -> set[int]:
     names = month_names(language)
     found = _dates(language).findall(text) if names else []
     if found:
-        words = {one or other for one, other in found}
-        return {names[word.lower()] for word in words if word not in ("may", "march")}
+        return {names[(one or other).lower()] for one, other in found}
     return {int(one or other) for one, other in _NUMBERED_MONTH.findall(text)}
 
 

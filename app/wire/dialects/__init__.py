@@ -1,4 +1,4 @@
-"""The dialects of LibreTranslate and DeepL, beside the native one.
+"""The dialects of other services, beside the native one.
 
 Each converts to and from the schemas of `app.wire.native`. Called by `app.routes` and
 `app.wire.openapi`; `app.wire.failures` formats errors in each dialect.

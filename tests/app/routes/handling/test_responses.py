@@ -7,7 +7,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Scope
 
 from app.errors import QueueFullError
-from app.routes.handling.responses import MAX_UNSENT, Unsent, event_stream
+from app.routes.handling.responses import MAX_UNSENT, NativeEncoding, Unsent, event_stream
 from app.translation.answers import Events, TokenEvent, TranslateAnswer, Usage
 
 ANSWER = TranslateAnswer(
@@ -34,7 +34,7 @@ class Client:
 
     async def read(self, work: "Work") -> None:
         """The whole stream."""
-        response = await event_stream(self.request, work)
+        response = await event_stream(self.request, work, NativeEncoding())
         await response(self.scope, self.receive, self.send)
 
 
@@ -90,20 +90,20 @@ async def test_what_fails_before_any_news_is_raised() -> None:
     client, work = Client(), Work(tells=False)
     work.end.set_exception(QueueFullError("full"))
     with pytest.raises(QueueFullError):
-        await event_stream(client.request, work)
+        await event_stream(client.request, work, NativeEncoding())
 
 
 async def test_a_client_that_leaves_before_any_news_ends_the_work() -> None:
     client, work = Client(), Work(tells=False)
     client.left.set()
     with pytest.raises(ClientDisconnect):
-        await event_stream(client.request, work)
+        await event_stream(client.request, work, NativeEncoding())
     await work.was_cancelled()
 
 
 async def test_a_client_that_leaves_later_ends_the_work() -> None:
     client, work = Client(), Work(tells=True)
-    response = await event_stream(client.request, work)
+    response = await event_stream(client.request, work, NativeEncoding())
     streaming = asyncio.create_task(response(client.scope, client.receive, client.send))
     async with ends_soon():
         while len(client.got) < 2:
@@ -119,7 +119,7 @@ async def test_a_response_that_cannot_begin_ends_the_work() -> None:
 
     client, work = Client(), Work(tells=True)
     client.scope["asgi"] = {"spec_version": "2.4"}
-    response = await event_stream(client.request, work)
+    response = await event_stream(client.request, work, NativeEncoding())
     with pytest.raises(ClientDisconnect):
         await response(client.scope, client.receive, broken)
     await work.was_cancelled()
@@ -127,7 +127,7 @@ async def test_a_response_that_cannot_begin_ends_the_work() -> None:
 
 async def test_a_later_failure_is_an_event_and_known_to_the_metrics() -> None:
     client, work = Client(), Work(tells=True)
-    response = await event_stream(client.request, work)
+    response = await event_stream(client.request, work, NativeEncoding())
     work.end.set_exception(QueueFullError("full"))
     await response(client.scope, client.receive, client.send)
     last = client.got[-2]["body"]

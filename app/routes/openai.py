@@ -1,0 +1,55 @@
+"""OpenAI's dialect: a chat that answers with translations."""
+
+import json
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse
+
+from app.routes.handling.charging import streamed, translated
+from app.routes.handling.dependencies import (
+    KnownClient,
+    ReadyRuntime,
+    SentParameters,
+    held_runtime,
+)
+from app.routes.handling.routing import Router
+from app.wire.dialects import openai as wire
+from app.wire.failures import error_body
+from app.wire.openapi import errors_in, request_body
+from app.wire.problems import kind_of
+
+router = Router(tags=["OpenAI"])
+
+
+class ChatStream(wire.Chat):
+    """A response in chunks."""
+
+    def error(self, error: Exception, _: Request) -> bytes:
+        """Write an error within the stream."""
+        body = error_body(error, "openai", kind_of(error).status)
+        return b"data: %b\n\n" % json.dumps(body).encode()
+
+
+_ERRORS = errors_in(wire.OpenAIError, 400, 401, 403, 413, 415, 429, 500, 503, 504)
+
+
+@router.post(
+    "/v1/chat/completions", openapi_extra=request_body(wire.ChatRequest), responses=_ERRORS
+)
+async def chat_completions(
+    request: Request, client: KnownClient, parameters: SentParameters
+) -> Response:
+    """Translate the last message of the user to the language that the system message names."""
+    parsed = wire.ChatRequest.parse(parameters)
+    targets = held_runtime(request).service.languages.targets
+    translation = parsed.native(targets).to_pipeline()
+    if parsed.stream:
+        return await streamed(request, client, translation, ChatStream(parsed.model))
+    answer, _ = await translated(request, client, translation)
+    return JSONResponse(wire.Chat(parsed.model).answer(answer))
+
+
+@router.get("/v1/models", responses=_ERRORS)
+async def openai_models(_: KnownClient, runtime: ReadyRuntime) -> wire.OpenAIModels:
+    """A model for any target, and one for each."""
+    return wire.OpenAIModels.of(runtime.service.languages.targets)

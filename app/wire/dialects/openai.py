@@ -1,0 +1,191 @@
+"""OpenAI's dialect on the wire: a chat whose answer is the translation of the user's last message.
+
+Facts: https://platform.openai.com/docs/api-reference/chat. The target is that of the model's name
+(`attend-fr`), else the language that the system message names; without either, the only partner of
+the text's language.
+"""
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+from pydantic import BaseModel, Field
+
+from app.errors import InvalidRequestError
+from app.languages.served import language_name, own_name
+from app.translation.answers import Event, TokenEvent, TranslateAnswer
+from app.wire.native.fields import LenientRequest
+from app.wire.native.requests import TranslateRequest
+
+MODEL = "attend"
+"""The name of the model that translates into any language, and the prefix of the others."""
+
+MAX_SYSTEM_CHARACTERS = 20_000
+
+_INTO = re.compile(r"(?:\b(?:to|into|in|en|vers|nach|ins|auf)|成|为|為|到)\W*(?:the\s+)?$", re.I)
+_FROM = re.compile(r"(?:\b(?:from|of|de|du|von|aus)|从|從)\W*(?:the\s+)?$", re.I)
+
+
+class TextPart(BaseModel):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+class Message(BaseModel):
+    """A message of the conversation."""
+
+    role: str
+    content: str | list[TextPart]
+
+    @property
+    def text(self) -> str:
+        parts = self.content
+        return parts if isinstance(parts, str) else "\n".join(part.text for part in parts)
+
+
+class ChatRequest(LenientRequest):
+    """The body of POST /v1/chat/completions; fields that sample or limit have no effect."""
+
+    model: str = Field(MODEL, max_length=200)
+    messages: list[Message] = Field(min_length=1)
+    stream: bool = False
+
+    def native(self, targets: Sequence[str]) -> TranslateRequest:
+        """Return the equivalent native request, into one of the served languages.
+
+        Raises `InvalidRequestError`.
+        """
+        texts = [one.text for one in self.messages if one.role == "user"]
+        if not texts:
+            raise InvalidRequestError.at("/messages", "Expected a message with the role user")
+        instructions = "\n".join(
+            one.text for one in self.messages if one.role in ("system", "developer")
+        )
+        if len(instructions) > MAX_SYSTEM_CHARACTERS:
+            detail = f"The system message should have at most {MAX_SYSTEM_CHARACTERS:,} characters"
+            raise InvalidRequestError.at("/messages", detail)
+        return TranslateRequest.parse(
+            {
+                "text": texts[-1],
+                "source": "auto",
+                "target": self._target(instructions, targets),
+            }
+        )
+
+    def _target(self, instructions: str, targets: Sequence[str]) -> str | None:
+        prefix, _, code = self.model.partition("-")
+        if prefix == MODEL and code:
+            return code
+        return named_target(instructions, targets)
+
+
+def named_target(instructions: str, targets: Sequence[str]) -> str | None:
+    """Return the target language that instructions name, in English or in itself, if any.
+
+    A language after "to" or "into" is preferred to the last one; one after "from" is the source.
+    """
+    codes, pattern = _named(tuple(targets))
+    last = None
+    for match in pattern.finditer(instructions):
+        before = instructions[max(0, match.start() - 20) : match.start()]
+        if _INTO.search(before):
+            return codes[match[0].lower()]
+        if not _FROM.search(before):
+            last = codes[match[0].lower()]
+    return last
+
+
+@lru_cache(maxsize=4)
+def _named(targets: tuple[str, ...]) -> tuple[Mapping[str, str], re.Pattern[str]]:
+    """Return the codes by name in lower case, and a pattern that finds names, longest first."""
+    codes: dict[str, str] = {}
+    for code in targets:
+        codes.setdefault(language_name(code).lower(), code)
+        codes.setdefault(own_name(code).lower(), code)
+    names = "|".join(re.escape(name) for name in sorted(codes, key=len, reverse=True))
+    return codes, re.compile(rf"(?<![a-z])(?:{names})(?![a-z])", re.I)
+
+
+@dataclass(frozen=True)
+class Chat:
+    """What all parts of one response have in common."""
+
+    model: str
+    id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    def answer(self, answer: TranslateAnswer) -> Any:
+        """Return the response."""
+        usage = answer.usage
+        message = {"role": "assistant", "content": answer.translations[0].text}
+        return self._object("chat.completion", {"message": message}, "stop") | {
+            "usage": {
+                "prompt_tokens": usage.source_tokens,
+                "completion_tokens": usage.target_tokens,
+                "total_tokens": usage.source_tokens + usage.target_tokens,
+            }
+        }
+
+    def event(self, event: Event) -> bytes:
+        """Write a part of a stream."""
+        return self._chunk({"content": event.text}) if isinstance(event, TokenEvent) else b""
+
+    async def done(self, _: TranslateAnswer) -> bytes:
+        """Write the end of a stream."""
+        return self._chunk({}, "stop") + b"data: [DONE]\n\n"
+
+    def _chunk(self, delta: Mapping[str, str], reason: str | None = None) -> bytes:
+        data = self._object("chat.completion.chunk", {"delta": delta}, reason)
+        return b"data: %b\n\n" % json.dumps(data).encode()
+
+    def _object(self, kind: str, choice: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "object": kind,
+            "created": self.created,
+            "model": self.model,
+            "choices": [{"index": 0, **choice, "finish_reason": reason}],
+        }
+
+
+class OpenAIModel(BaseModel):
+    """A name that `model` may have."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = MODEL
+
+
+class OpenAIModels(BaseModel):
+    """The response of /v1/models."""
+
+    object: Literal["list"] = "list"
+    data: list[OpenAIModel]
+
+    @classmethod
+    def of(cls, targets: Iterable[str]) -> Self:
+        names = [MODEL, *(f"{MODEL}-{code}" for code in targets)]
+        return cls(data=[OpenAIModel(id=name) for name in names])
+
+
+class OpenAIErrorBody(BaseModel):
+    """What is wrong; `type` is `invalid_request_error` or `server_error`."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str
+
+
+class OpenAIError(BaseModel):
+    """Every error response of this dialect."""
+
+    error: OpenAIErrorBody

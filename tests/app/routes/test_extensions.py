@@ -1,0 +1,101 @@
+"""The dialects of browser extensions, with the requests that they document."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.app.asking import content, native_text
+from tests.app.conftest import Client, Serve
+from tests.app.fake_engine import FakeEngine
+
+ENGLISH = "My sister bought a new house in the old town."
+
+
+async def test_immersive_translate(client: Client) -> None:
+    body = {"source_lang": "en", "target_lang": "fr", "text_list": ["the cat", "old dog"]}
+    expected = [
+        {"detected_source_lang": "en", "text": await native_text(client, text)}
+        for text in ("the cat", "old dog")
+    ]
+    assert content(await client.post("/imme", json=body)) == {"translations": expected}
+    detected = await client.post("/imme", json=body | {"source_lang": "auto"})
+    assert len(content(detected)["translations"]) == 2
+
+
+async def test_the_tags_of_immersive_translate_stay(client: Client) -> None:
+    text = "the <b0>cat</b0>"
+    body = {"source_lang": "en", "target_lang": "fr", "text_list": [text]}
+    [one] = content(await client.post("/imme", json=body))["translations"]
+    assert one["text"] == await native_text(client, text, format="html")
+    plain = body | {"text_list": ["cat < dog & house"]}
+    [other] = content(await client.post("/imme", json=plain))["translations"]
+    assert other["text"] == await native_text(client, "cat < dog & house")
+
+
+async def test_kiss_translator(client: Client) -> None:
+    cat = {"text": await native_text(client, "the cat"), "src": "en"}
+    pair = {"from": "en", "to": "fr"}
+    one = await client.post("/kiss", json=pair | {"text": "the cat"})
+    assert one.json() == cat
+    several = await client.post("/kiss", json=pair | {"texts": ["the cat", "the cat"]})
+    assert several.json() == [cat, cat]
+
+
+async def test_hcfy_names_languages_in_chinese(client: Client) -> None:
+    body: dict[str, Any] = {"name": "attend", "text": ENGLISH, "destination": ["英语", "法语"]}
+    answer = content(await client.post("/hcfy", json=body))
+    assert (answer["from"], answer["to"], answer["text"]) == ("英语", "法语", ENGLISH)
+    assert answer["result"] == [await native_text(client, ENGLISH)]
+    given = await client.post("/hcfy", json=body | {"text": "Un chat.", "source": "法语"})
+    assert content(given)["to"] == "英语"
+    wrong = await client.post("/hcfy", json=body | {"destination": ["法文文"]})
+    assert wrong.status_code == 400
+    assert wrong.json() == {
+        "code": 400, "message": "destination: Expected Chinese names of served languages",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/deeplx", "/deeplx/translate"])
+async def test_deeplx(client: Client, path: str) -> None:
+    body = {"text": "the cat", "source_lang": "EN", "target_lang": "FR"}
+    answer = content(await client.post(path, json=body))
+    assert answer["code"] == 200
+    assert answer["data"] == await native_text(client, "the cat")
+    assert (answer["source_lang"], answer["target_lang"]) == ("EN", "FR")
+    assert answer["alternatives"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/imme", {"text_list": ["a"]}, "target_lang"),
+        ("/kiss", {"to": "fr"}, "text"),
+        ("/hcfy", {"text": "a"}, "destination"),
+        ("/hcfy", {"text": "a", "destination": []}, "destination"),
+        ("/deeplx", {"target_lang": "FR"}, "text"),
+    ],
+)
+async def test_errors_name_the_field(
+    client: Client, path: str, body: dict[str, Any], field: str
+) -> None:
+    response = await client.post(path, json=body)
+    assert response.status_code == 400
+    assert response.json()["message"].startswith(f"{field}: ")
+
+
+async def test_the_key_is_in_the_address(serve: Serve) -> None:
+    body = {"text": "cat", "from": "en", "to": "fr"}
+    async with serve(FakeEngine(), api_keys="mine") as client:
+        assert (await client.post("/kiss", json=body)).status_code == 401
+        assert (await client.post("/kiss?token=yours", json=body)).status_code == 401
+        assert (await client.post("/kiss?token=mine", json=body)).status_code == 200
+
+
+async def test_languages_are_read_without_holding_the_models_twice(serve: Serve) -> None:
+    body = {"text": ENGLISH, "destination": ["法语"]}
+    async with serve(FakeEngine()) as client:
+        runtime = client._transport.app.state.lifecycle.open  # type: ignore[attr-defined]
+        assert (await client.post("/hcfy", json=body)).status_code == 200
+        async with asyncio.timeout(5):
+            await runtime.retire()

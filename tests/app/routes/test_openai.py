@@ -1,0 +1,120 @@
+"""OpenAI's dialect over HTTP."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from app.wire.dialects.openai import named_target
+from tests.app.asking import content, native_text
+from tests.app.conftest import Client, Serve
+from tests.app.fake_engine import FakeEngine
+from tests.app.routes.test_translate_stream import Breaking
+
+CHAT = "/v1/chat/completions"
+ENGLISH = "My sister bought a new house in the old town."
+
+
+def chat(system: str | None, *users: Any, **fields: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": user} for user in users]
+    if system is not None:
+        messages.insert(0, {"role": "system", "content": system})
+    return {"model": "attend", "messages": messages} | fields
+
+
+@pytest.mark.parametrize(
+    ("instructions", "target"),
+    [
+        ("You are a translator. Translate the text into French.", "fr"),
+        ("Translate from French to English. Do not answer in German.", "en"),
+        ("Translate the following German text to English", "en"),
+        ("Traduis le texte en français.", "fr"),
+        ("Übersetze ins Deutsche oder nach English", "en"),
+        ("Output: Chinese", "zh"),
+        ("翻译成中文", "zh"),
+        ("translate to the French language", "fr"),
+        ("Frenchman of Germany", None),
+        ("", None),
+    ],
+)
+def test_the_language_that_instructions_name(instructions: str, target: str | None) -> None:
+    assert named_target(instructions, ["en", "fr", "de", "zh"]) == target
+
+
+async def test_the_last_message_of_the_user_is_translated(client: Client) -> None:
+    body = chat("Translate English into French.", "the dog", ENGLISH, temperature=0.2, top_p=1)
+    answer = content(await client.post(CHAT, json=body))
+    assert answer["object"] == "chat.completion"
+    [choice] = answer["choices"]
+    expected = await native_text(client, ENGLISH)
+    assert choice["message"] == {"role": "assistant", "content": expected}
+    assert choice["finish_reason"] == "stop"
+    usage = answer["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
+
+
+async def test_the_target_by_the_model_or_the_only_partner(client: Client) -> None:
+    expected = await native_text(client, ENGLISH)
+    for body in (chat(None, ENGLISH), chat("Into German.", ENGLISH, model="attend-fr")):
+        answer = content(await client.post(CHAT, json=body))
+        assert answer["choices"][0]["message"]["content"] == expected
+    parts = [{"type": "text", "text": ENGLISH}]
+    answer = content(await client.post(CHAT, json=chat(None, parts)))
+    assert answer["choices"][0]["message"]["content"] == expected
+
+
+async def test_a_stream_has_the_text_in_chunks(client: Client) -> None:
+    async with client.stream("POST", CHAT, json=chat(None, ENGLISH, stream=True)) as response:
+        lines = [line async for line in response.aiter_lines() if line]
+    assert response.headers["Content-Type"].startswith("text/event-stream")
+    *chunks, end = [line.removeprefix("data: ") for line in lines]
+    assert end == "[DONE]"
+    choices = [json.loads(chunk)["choices"][0] for chunk in chunks]
+    text = "".join(choice["delta"].get("content", "") for choice in choices)
+    assert text == await native_text(client, ENGLISH)
+    assert [choice["finish_reason"] for choice in choices] == [None] * (len(choices) - 1) + ["stop"]
+    assert len({json.loads(chunk)["id"] for chunk in chunks}) == 1
+
+
+async def test_a_failure_within_a_stream_is_an_event(serve: Serve) -> None:
+    engine = Breaking(n_steps=3)
+    async with serve(engine) as client:
+        engine.broken = True
+        body = chat(None, ENGLISH, model="attend-fr", stream=True)
+        response = await client.post(CHAT, json=body)
+    last = response.text.strip().splitlines()[-1]
+    error = json.loads(last.removeprefix("data: "))["error"]
+    assert (error["type"], error["code"]) == ("server_error", "engine-failed")
+
+
+async def test_models(client: Client) -> None:
+    models = content(await client.get("/v1/models"))["data"]
+    assert [one["id"] for one in models] == ["attend", "attend-fr", "attend-en"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"model": "attend"}, "messages: Field required"),
+        (chat("Into French."), "messages: Expected a message with the role user"),
+        (chat("x" * 20_001, "cat"), "messages: The system message should have at most"),
+        (chat(None, ENGLISH, model="attend-xx"), "messages: not supported"),
+        (chat(None, 5), "messages/0/content"),
+    ],
+)
+async def test_errors_have_openais_form(client: Client, body: dict[str, Any], message: str) -> None:
+    response = await client.post(CHAT, json=body)
+    assert response.status_code == httpx.codes.BAD_REQUEST
+    error = response.json()["error"]
+    assert message in error["message"]
+    assert error["type"] == "invalid_request_error"
+
+
+async def test_the_key_is_a_bearer(serve: Serve) -> None:
+    async with serve(FakeEngine(), api_keys="mine") as client:
+        refused = await client.post(CHAT, json=chat(None, ENGLISH))
+        assert refused.status_code == httpx.codes.UNAUTHORIZED
+        assert refused.json()["error"]["code"] == "key-needed"
+        headers = {"Authorization": "Bearer mine"}
+        assert (await client.get("/v1/models", headers=headers)).status_code == 200
