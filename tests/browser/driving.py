@@ -118,7 +118,7 @@ class Page:
             if entry["level"] in ("SEVERE", "WARNING")
             and not any(known in entry["message"] for known in self.expected_errors)
         ]
-        assert wrong == []
+        assert wrong == [], wrong
 
     def check_hosts(self) -> None:
         script = "return performance.getEntriesByType('resource').map((entry) => entry.name)"
@@ -129,5 +129,6 @@ class Page:
 def open_page(driver: webdriver.Chrome, server: str) -> Page:
     page = Page(driver, server)
     driver.get("about:blank")  # not the page of another server
+    driver.get_log("browser")  # type: ignore[no-untyped-call]  # nor what it wrote
     page.go("")
     return page

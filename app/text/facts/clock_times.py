@@ -108,7 +108,7 @@ def time_at(text: str, start: int, *, may_be_late: bool) -> ClockTime | None:
         hours = (hour, (hour + 12) % 24)
     else:
         hours = (hour,)
-    is_at = _AT_HOUR.search(text, max(start - 6, 0), start) and not _OF.match(text, clock.end())
+    is_at = _AT_HOUR.search(text, max(start - 8, 0), start) and not _OF.match(text, clock.end())
     may_be_length = not (is_time or until or is_at)
     return ClockTime(hours, minute, hour, clock.end(), may_be_length)
 
@@ -164,7 +164,7 @@ _WORDED = {
 _AT = re.compile(
     r"\b(?:à|vers|avant|après|dès|jusqu['’]à|est|était|fut|sera|until|at|by|is|was)[ ]$", re.I
 )
-_AT_HOUR = re.compile(r"\b(?:à|vers|dès)[ ]$", re.IGNORECASE)
+_AT_HOUR = re.compile(r"(?<!\d[ ])\b(?:à|vers|dès)[ ]$", re.IGNORECASE)
 _OF = re.compile(rf"[{SPACES}](?:d(?:e[{SPACES}]|['’])|près\b)", re.IGNORECASE)
 """What follows a length of time: `après deux heures et demie de route`."""
 

@@ -162,7 +162,8 @@ def _months(text: str, language: str) -> set[int]:
     names = month_names(language)
     found = _dates(language).findall(text) if names else []
     if found:
-        return {names[(one or other).lower()] for one, other in found}
+        words = {one or other for one, other in found}
+        return {names[word.lower()] for word in words if word not in ("may", "march")}
     return {int(one or other) for one, other in _NUMBERED_MONTH.findall(text)}
 
 

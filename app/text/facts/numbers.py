@@ -53,6 +53,8 @@ _BEFORE_TIME = re.compile(
 """What stands before an hour without any sign of one: `at 8`."""
 
 _HOUR = "duration-hour"
+_DAYS = frozenset({"duration-day"})
+_FORTNIGHT = 15
 _PART = frozenset({"part"})
 """The unit of months, halves and dozens, which is no unit of the other text."""
 _LANGUAGES_OF_WORDS = {"en", "fr"}
@@ -208,9 +210,13 @@ def _said(
 ) -> Iterator[_Said]:
     for spelt in spelt_out(text, language):
         unit = unit_at(text, spelt.end, language)
-        yield _Said(_in_words(spelt.value), False, *_named(text, unit))
+        names, written = _named(text, unit)
+        readings = _in_words(spelt.value)
+        if is_strict and _HOUR not in names:
+            readings = readings[:2]
+        yield _Said(readings, False, names, written)
     for value in other_numbers_in_words(text, language):
-        yield _Said(_in_words(value), in_digits=False, unit=_PART)
+        yield _Said(_in_words(value), in_digits=False, unit=_DAYS if value == _FORTNIGHT else _PART)
     for _, value in roman_numerals(text):
         yield _Said((str(value),), in_digits=False)
     for worded in worded_times(text, language):
@@ -238,8 +244,6 @@ def _said(
         scale = scale_at(text, at, language, is_money=sign is not None)
         unit = unit_at(text, scale.end if scale else at, language)
         names, written = (frozenset({sign}), sign) if sign else _named(text, unit)
-        if scale and max(scale.exponents) > 3 and written == "livres":  # rather money than books
-            names, written = frozenset("£"), "livres sterling"
         before = max(number.start() - 10, 0)
         may_be_time = not (is_strict and halves_known) or bool(
             _BEFORE_TIME.search(text, before, number.start())
@@ -248,7 +252,8 @@ def _said(
             times: tuple[str, ...] = ()
             if len(readings[0]) <= 2 and readings[0].isdigit():
                 value = int(readings[0])
-                is_bare_time = may_be_time and not (is_strict and language == "en" and value > 12)
+                needs_sign = language == "fr" or (language == "en" and value > 12)
+                is_bare_time = may_be_time and not (is_strict and needs_sign)
                 times = _hours(value, names, is_bare_time, may_be_late)
             yield _Said((*readings, *times), True, names, written)
 

@@ -157,7 +157,11 @@ def test_the_log_for_tensorboard(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("module", "flags", "message"),
     [
-        ("torch.utils.tensorboard", ("--tensorboard",), "--tensorboard needs tensorboard: pip"),
+        (
+            "torch.utils.tensorboard",
+            ("--tensorboard",),
+            "--tensorboard needs the extra",
+        ),
         ("app.cli.display.training_plot", ("--plot", "a.png"), "pip install matplotlib"),
     ],
 )

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from model.alignment.from_attention import AlignmentMethod
+from model.checkpoint.checksums import CHECKSUMS_FILE
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GOLDEN_FILE, GoldenSentence
 from model.checkpoint.pretrained import load_model
@@ -83,6 +84,7 @@ def change_tensors(folder: Path, changes: dict[str, torch.Tensor | None]) -> Non
     tensors = {name: t.clone() for name, t in load_file(path).items()} | changes
     kept = {name: tensor for name, tensor in tensors.items() if tensor is not None}
     save_file(kept, path, metadata={"format": "pt"})
+    (folder / CHECKSUMS_FILE).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module", params=FORMS)
