@@ -104,12 +104,12 @@ def attacks(form: str, sample: int | None) -> list[Attack]:
         n_own = min(len(own), max(sample // 2, sample - len(others)))
         own, others = own[:n_own], others[: sample - n_own]
     return [
-        Attack(number, found[name], _largest(found[name]) // (1, SMALLER)[number % 2])
+        Attack(number, found[name], largest(found[name]) // (1, SMALLER)[number % 2])
         for number, name in enumerate([*own, *others])
     ]
 
 
-def _largest(case: Case) -> int:
+def largest(case: Case) -> int:
     """Return the largest number of characters that the limits admit."""
     n_characters = _limit(case.form, "max_file_characters", "max_text_characters") - MARGIN
     if case.form == ".docx":  # a repeated unit compresses well

@@ -1,16 +1,13 @@
 """Selects the models of a text, detecting its language if necessary."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import pairwise
 
-from app.concurrency.threads import in_background
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.languages.detection import DetectedLanguage, LanguageDetector
+from app.languages.detection import PROCESS, DetectedLanguage
 from app.languages.served import Direction, Languages, fits, language_name
-from app.memory import give_back
 from app.shelf.slot import Lease
 from app.translation.requests import TranslationOptions
 from app.translation.segments.reading import Reading
@@ -21,9 +18,6 @@ AUTO = "auto"
 
 CACHED_PATHS = 1024
 """Pairs of requested languages whose path is cached."""
-
-MAX_INLINE_TEXTS = 4
-"""Detecting the languages of these takes two milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +134,6 @@ class LanguagePaths:
         self.languages = Languages(list(models))
         self._path = lru_cache(CACHED_PATHS)(partial(_path, models))
         self._chain = lru_cache(CACHED_PATHS)(self.languages.chain)
-        self._detector = LanguageDetector(self.languages.codes)
-        self._loading = asyncio.Lock()
-        self._loaded = False
 
     def direct(self, source: str | None, target: str | None) -> LanguagePath:
         """Return the path of one model. Raises as `Languages.resolve`."""
@@ -168,19 +159,8 @@ class LanguagePaths:
         ]
 
     async def detect(self, texts: Sequence[str]) -> list[list[DetectedLanguage]]:
-        """Return the possible languages of each text, as `LanguageDetector.detect`.
-
-        The first call loads the n-grams, which most clients never need and which take 100 MB.
-        """
-        if not self._loaded:
-            async with self._loading:
-                if not self._loaded:
-                    await in_background(self._detector.load)
-                    give_back()
-                    self._loaded = True
-        if len(texts) <= MAX_INLINE_TEXTS:
-            return [self._detector.detect(text) for text in texts]
-        return await asyncio.to_thread(lambda: [self._detector.detect(text) for text in texts])
+        """Return the possible languages of each text, best first; none without letters."""
+        return await PROCESS.detect(texts, self.languages.codes)
 
     def _first(self, target: str | None) -> LanguagePath:
         """Return the path from the first source, if detection fails."""

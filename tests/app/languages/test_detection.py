@@ -1,126 +1,119 @@
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
-from lingua import Language
 
-from app.languages.detection import CERTAIN, LEAST, SAMPLE, LanguageDetector, _groups
+from app.languages.detection import AT_ONCE, PROCESS, SAMPLE, DetectedLanguage, DetectionProcess
+from app.languages.detector import LanguageDetector
 
-EN_FR = LanguageDetector(["en", "fr"])
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The house is green.", "en"),
-        ("La maison est verte.", "fr"),
-        ("Bonjour", "fr"),
-        ("THE WEATHER IS NICE", "en"),
-        ("12.50 % 🏳️‍🌈 -- Il fait beau.", "fr"),
-        ("I can't help anyone.", "en"),  # by its trigrams alone Tswana, with 99.6 %
-        ("OK", "en"),  # has no trigram
-    ],
-)
-def test_a_language_that_is_served(text: str, language: str) -> None:
-    candidates = EN_FR.detect(text)
-    assert candidates[0].language == language
-    assert {one.language for one in candidates} <= {"en", "fr"}
-    assert sum(one.confidence for one in candidates) == pytest.approx(1, abs=LEAST)
+TEXTS = [
+    "The house is green.",
+    "La maison est verte.",
+    "Ich habe keine Zeit.",
+    "12 %",
+    "",
+]
+EN_FR = ["en", "fr"]
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("Guten Tag, wie geht es Ihnen?", "de"),
-        ("O tempo está bom hoje.", "pt"),
-        ("你好世界", "zh"),
-        ("ქართული ენა", "ka"),
-        ("Ελληνικά", "el"),
-    ],
-)
-def test_a_language_that_is_not_served_and_certain(text: str, language: str) -> None:
-    [best, *_] = EN_FR.detect(text)
-    assert best.language == language
-    assert best.confidence >= CERTAIN
+async def detect(*texts: str) -> list[list[DetectedLanguage]]:
+    return await PROCESS.detect(texts, EN_FR)
 
 
-def test_a_script_that_no_served_language_has_is_none_of_theirs_however_uncertain() -> None:
-    candidates = EN_FR.detect("Привет")
-    assert {"ru", "bg"} < {one.language for one in candidates}
-    assert candidates[0].confidence < CERTAIN
-    assert not {"en", "fr"} & {one.language for one in candidates}
+async def test_the_process_answers_as_a_detector_does() -> None:
+    for languages in (EN_FR, ["pt-BR", "de", "en"]):
+        detector = LanguageDetector(languages)
+        assert await PROCESS.detect(TEXTS, languages) == [*map(detector.detect, TEXTS)]
 
 
-@pytest.mark.parametrize("text", ["", " \n", "12.50 %", "🏳️‍🌈", "?!", "\x00", "ᏣᎳᎩ"])
-def test_nothing_to_go_by(text: str) -> None:
-    assert EN_FR.detect(text) == []
-
-
-@pytest.mark.parametrize("text", ["Guten Tag, wie geht es Ihnen?", "Ich habe keine Zeit.", "Paris"])
-def test_candidates_are_best_first_and_worth_telling(text: str) -> None:
-    for detector in (EN_FR, LanguageDetector(["en", "fr", "de", "nl", "sv"])):
-        confidences = [one.confidence for one in detector.detect(text)]
-        assert confidences == sorted(confidences, reverse=True)
-        assert all(LEAST <= confidence <= 1 for confidence in confidences)
-
-
-def test_codes_are_those_served() -> None:
-    detector = LanguageDetector(["pt-BR", "pt", "zh-Hant", "NO"])
-    assert detector.detect("Não tenho tempo para isso.")[0].language == "pt-BR"
-    assert detector.detect("今天天氣很好。")[0].language == "zh-Hant"
-    assert detector.detect("Jeg vet ikke hva du snakker om.")[0].language == "NO"
-
-
-def test_of_one_language_there_is_no_choice_but_others_are_told_from_it() -> None:
-    alone = LanguageDetector(["en"])
-    assert [(one.language, one.confidence) for one in alone.detect("Guacamole")] == [("en", 1.0)]
-    assert alone.detect("Ich habe keine Zeit.")[0].language == "de"
-    assert "en" not in {one.language for one in alone.detect("Привет")}
-
-
-def test_languages_unknown_to_lingua_are_never_told() -> None:
-    assert LanguageDetector(["x-tlh"]).detect("The house is green.") == []
-    assert LanguageDetector(["x-tlh", "en"]).detect("The house is green.")[0].language == "en"
-
-
-def test_a_long_text_is_told_by_its_beginning() -> None:
+async def test_a_long_text_is_detected_by_its_beginning() -> None:
     beginning = "La maison est verte et le chien est vieux. " * 12
     assert len(beginning) > SAMPLE
     text = "\n" * 10_000 + beginning + "The house is green. " * 100_000
-    assert EN_FR.detect(text) == EN_FR.detect(beginning)
+    [long, short] = await detect(text, beginning)
+    assert long == short
 
 
-def test_a_text_is_always_told_alike() -> None:
-    text = "The green house and the old dog, aujourd'hui avec le chat."
-    once = EN_FR.detect(text)
-    assert all(EN_FR.detect(text) == once for _ in range(200))
+async def test_long_lists_leave_room_for_others() -> None:
+    ended: list[str] = []
+
+    async def timed(name: str, *texts: str) -> None:
+        answers = await detect(*texts)
+        assert [one[0].language for one in answers] == ["fr"] * len(texts)
+        ended.append(name)
+
+    await asyncio.gather(timed("long", *[TEXTS[1]] * (3 * AT_ONCE)), timed("short", TEXTS[1]))
+    assert ended == ["short", "long"]
 
 
-@pytest.mark.parametrize(
-    ("served", "text"),
-    [
-        ("fil", "Magandang umaga po sa inyong lahat."), ("tl", "Magandang umaga sa inyo."),
-        ("no", "Hva heter du, og hvor kommer du fra?"), ("nb", "Hva heter du?"),
-        ("zh_Hant", "今天天氣很好。"), ("iw", "שלום עולם"), ("in", "Selamat pagi, apa kabar?"),
-        ("pt-BR", "O tempo está bom hoje."),
-    ],
-)  # fmt: skip
-def test_a_detected_language_has_the_code_by_which_it_is_served(served: str, text: str) -> None:
-    [best, *_] = LanguageDetector(["en", served]).detect(text)
-    assert best.language == served
+@pytest.fixture
+def process() -> Iterator[DetectionProcess]:
+    process = DetectionProcess()
+    yield process
+    process._end()
 
 
-@pytest.mark.parametrize("n", range(2, 9))
-def test_ngrams_are_loaded_by_groups_in_which_lingua_must_choose(n: int) -> None:
-    languages = sorted(Language.all(), key=lambda one: one.name)[:n]
-    groups = _groups(reversed(languages), size=3)
-    assert all(2 <= len(group) <= 3 for group in groups)
-    loaded = [language for group in groups for language in group]
-    assert loaded == languages[: len(loaded)]
-    assert n - len(loaded) == (n % 3 == 1)  # detecting a sample loads the last
+async def test_a_process_that_died_is_replaced(process: DetectionProcess) -> None:
+    assert process._child is None
+    await process.detect(TEXTS, EN_FR)
+    first = process._child
+    assert first
+    assert os.getpgid(first.pid) != os.getpgid(0)  # Ctrl-C does not reach it
+    first.kill()
+    first.wait()
+    [[best, *_]] = await process.detect([TEXTS[1]], EN_FR)
+    assert best.language == "fr"
+    assert process._child is not first
 
 
-@pytest.mark.parametrize("served", [["en"], ["x-tlh"], ["en", "fr", "de"]])
-def test_after_loading_texts_are_detected_as_before(served: list[str]) -> None:
-    detector = LanguageDetector(served)
-    text = "The house is green."
-    before = detector.detect(text)
-    detector.load()
-    assert detector.detect(text) == before
+async def test_a_process_that_dies_meanwhile_is_an_error(
+    process: DetectionProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("app.languages.detection._CODE", "import sys; sys.stdin.readline()")
+        with pytest.raises(ChildProcessError, match="died"):
+            await process.detect(TEXTS, EN_FR)
+    assert (await process.detect([TEXTS[1]], EN_FR))[0][0].language == "fr"
+
+
+async def test_a_process_that_cannot_be_started_is_an_error(
+    process: DetectionProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(OSError, match="/nowhere/python"):
+        await process.detect(TEXTS, EN_FR)
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes in /proc")
+def test_a_killed_server_leaves_no_process_and_never_loads_lingua() -> None:
+    code = """
+import asyncio, sys
+from app.languages.detection import PROCESS
+asyncio.run(PROCESS.detect(["The house is green."], ["en", "fr"]))
+print(PROCESS._child.pid, "lingua" in sys.modules, flush=True)
+sys.stdin.read()
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=-1, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        pid, loaded = server.stdout.readline().split()
+        server.kill()
+    assert loaded == "False"
+    deadline = time.monotonic() + 30
+    while is_running(int(pid)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_running(int(pid))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0]
+    except OSError:
+        return False
+    return status != "Z"

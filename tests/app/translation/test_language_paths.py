@@ -1,12 +1,10 @@
-import asyncio
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.languages.detection import LanguageDetector
-from app.translation.language_paths import MAX_INLINE_TEXTS, LanguagePaths
+from app.translation.language_paths import LanguagePaths
 from app.translation.served_model import KnownModel
 
 DIRECTIONS = [("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]
@@ -60,11 +58,6 @@ async def test_every_text_goes_its_own_way() -> None:
     ]  # fmt: skip
 
 
-async def test_many_texts_as_few() -> None:
-    few = await chains("de", "fr")
-    assert await chains("de", *["fr"] * (MAX_INLINE_TEXTS + 1)) == few * (MAX_INLINE_TEXTS + 1)
-
-
 async def test_what_was_found_is_told_with_its_confidence() -> None:
     [found] = await SEVERAL.found([TEXTS["fr"]], "fr-CA")
     assert found.path.languages == ("fr",)
@@ -101,36 +94,3 @@ async def test_a_dead_end_names_the_language(languages: list[str], target: str, 
 def test_an_unknown_target_is_refused_before_anything_is_read() -> None:
     with pytest.raises(UnknownLanguagesError, match=r"^this server translates"):
         SEVERAL.named("auto", "it")
-
-
-async def test_ngrams_are_loaded_once_by_the_first_text_whose_language_is_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    loads: list[LanguageDetector] = []
-
-    def load(detector: LanguageDetector) -> None:
-        loads.append(detector)
-
-    monkeypatch.setattr(LanguageDetector, "load", load)
-    paths = LanguagePaths({("en", "fr"): (model("en-fr"),)})
-    assert paths.named("en", "fr")
-    assert not loads
-    found = await asyncio.gather(*(paths.detect([TEXTS[one]]) for one in ("en", "fr")))
-    assert [languages[0].language for [languages] in found] == ["en", "fr"]
-    await paths.detect([TEXTS["fr"]])
-    assert len(loads) == 1
-
-
-async def test_a_load_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    failures = [MemoryError()]
-
-    def load(_: LanguageDetector) -> None:
-        if failures:
-            raise failures.pop()
-
-    monkeypatch.setattr(LanguageDetector, "load", load)
-    paths = LanguagePaths({("en", "fr"): (model("en-fr"),)})
-    with pytest.raises(MemoryError):
-        await paths.detect([TEXTS["fr"]])
-    [[best, *_]] = await paths.detect([TEXTS["fr"]])
-    assert best.language == "fr"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.languages.detection import LanguageDetector
+from app.languages import detection
 from app.text.markup.document import MarkupDocument
 from app.translation.segments import layout
 from app.translation.segments.reading import Reading
@@ -58,7 +58,7 @@ def text(_: object, *given: object) -> object:
 @pytest.fixture
 def visits(monkeypatch: pytest.MonkeyPatch) -> Visits:
     visits = Visits(monkeypatch)
-    visits.watch(LanguageDetector, "detect", "detect", text)
+    visits.watch(detection, "_sample", "detect", lambda *texts: texts)
     visits.watch(MarkupDocument, "__init__", "lift markup", lambda _, page, *__: page)
     visits.watch(MarkupDocument, "with_translations", "put markup back", itself)
     visits.watch(layout, "each_segment", "segment", lambda given, *_: given)

@@ -1,0 +1,192 @@
+"""Sends hostile requests to every route of `attend serve`, from 200 connections at once.
+
+    python -m benchmarks.hostile_routes [--only /score …] [--seconds 5]
+
+A route that takes texts gets those of `benchmarks.hostile_inputs`, as large as the server admits,
+and as many short ones as it admits; other routes are requested as often as they answer. Meanwhile
+/livez is probed. The exit code is 1 unless every probe was answered within `PROBE_LIMIT`.
+"""
+
+import asyncio
+import multiprocessing
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+import httpx
+
+from app.settings import Settings
+from benchmarks.crowd import Crowd, probing
+from benchmarks.hostile_inputs import cases
+from benchmarks.hostile_requests import largest
+from benchmarks.load import HOST
+from benchmarks.options import benchmark, checkpoint_option, json_option
+from benchmarks.report import Cell, Report, publish
+from benchmarks.server import Server, attend_command, free_port, start_at, stop
+
+N_CONNECTIONS = 200
+PROBE_LIMIT = 0.3
+"""Maximum seconds for /livez."""
+
+DEADLINE = "5"
+"""Seconds in which a request wants its answer."""
+
+PAIR = {"source": "en", "target": "fr"}
+TERMS = {"source_lang": "en", "target_lang": "fr", "entries_format": "tsv"}
+
+Fields: TypeAlias = dict[str, Any]
+"""Arguments of `httpx.Request`."""
+
+ONE: dict[str, Callable[[str], Fields]] = {
+    "/translate": lambda text: {"json": {"text": text, **PAIR}},
+    "/translate, html": lambda text: {"json": {"text": text, "format": "html", **PAIR}},
+    "/translate, stream": lambda text: {"json": {"text": text, "stream": True, **PAIR}},
+    "/translate, auto": lambda text: {"json": {"text": text, "source": "auto", "target": "fr"}},
+    "/translate, attention": lambda text: {"json": {"text": text, "attention": {}, **PAIR}},
+    "/translate, alignment": lambda text: {"json": {"text": text, "alignment": True, **PAIR}},
+    "/translate, glossary": lambda text: {"json": {"text": text, "glossary": {"a": "b"}, **PAIR}},
+    "/detect": lambda text: {"json": {"text": text}},
+    "/score": lambda text: {"json": {"text": text, "translation": text, **PAIR}},
+    "/score, long translation": lambda text: {"json": {"text": "a", "translation": text, **PAIR}},
+    "/explain": lambda text: {"json": {"text": text, **PAIR}},
+    "/explain, translation": lambda text: {"json": {"text": "a", "translation": text, **PAIR}},
+    "/translate_file": lambda text: {"files": {"file": ("a.txt", _bytes(text))}, "data": PAIR},
+    "/translate_file, .md": lambda text: {"files": {"file": ("a.md", _bytes(text))}, "data": PAIR},
+    "/v2/translate": lambda text: {"json": {"text": [text], "target_lang": "FR"}},
+    "/v2/document": lambda text: {
+        "files": {"file": ("a.txt", _bytes(text))}, "data": {"target_lang": "FR"},
+    },
+    "/v2/glossaries": lambda text: {"json": {"name": "a", "entries": text, **TERMS}},
+    "/v3/glossaries": lambda text: {
+        "json": {"name": "a", "dictionaries": [{"entries": text, **TERMS}]}
+    },
+    "/language/translate/v2": lambda text: {"json": {"q": text, "target": "fr"}},
+    "/language/translate/v2/detect": lambda text: {"json": {"q": text}},
+    "/translate_a/single": lambda text: {"data": {"q": _bytes(text), "tl": "fr"}},
+    "/imme": lambda text: {"json": {"text_list": [text], "target_lang": "fr"}},
+    "/kiss": lambda text: {"json": {"text": text, "to": "fr"}},
+    "/hcfy": lambda text: {"json": {"text": text, "destination": ["法语"]}},
+    "/deeplx": lambda text: {"json": {"text": text, "target_lang": "FR"}},
+    "/v1/chat/completions": lambda text: {
+        "json": {"messages": [{"role": "user", "content": text}]}
+    },
+    "/suggest": lambda text: {"json": {"q": text, "s": text, **PAIR}},
+}  # fmt: skip
+"""Requests of a text, by path and variant."""
+
+MANY: dict[str, Callable[[Sequence[str]], Fields]] = {
+    "/translate": lambda texts: {"json": {"text": texts, **PAIR}},
+    "/translate, auto": lambda texts: {"json": {"text": texts, "source": "auto", "target": "fr"}},
+    "/detect": lambda texts: {"json": {"text": texts}},
+    "/score": lambda texts: {"json": {"text": texts, "translation": texts, **PAIR}},
+    "/translate_file": lambda texts: {
+        "files": {"file": ("a.txt", "\n".join(texts).encode())}, "data": PAIR,
+    },
+    "/language/translate/v2": lambda texts: {"json": {"q": texts, "target": "fr"}},
+    "/imme": lambda texts: {"json": {"text_list": texts, "target_lang": "fr"}},
+    "/v3/glossaries": lambda texts: {
+        "json": {"name": "a", "dictionaries": [{"entries": "\n".join(
+            f"{text} {number}\tb" for number, text in enumerate(texts)
+        ), **TERMS}]}
+    },
+}  # fmt: skip
+"""Requests of many texts."""
+
+FREE = (
+    "GET /", "GET /docs", "GET /openapi.json", "GET /info", "GET /languages", "GET /metrics",
+    "GET /readyz", "GET /livez", "GET /favicon.ico", "GET /health", "GET /frontend/settings",
+    "GET /v2/languages", "GET /v2/usage", "GET /v2/glossaries", "GET /v3/languages",
+    "GET /v2/glossary-language-pairs", "GET /v1/models", "GET /nowhere", "GET /translate",
+    "PUT /translate", "OPTIONS /translate", "POST /translate",
+)  # fmt: skip
+"""Requests without a body, which need no key or are not charged, or are refused."""
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def attacks() -> Iterator[tuple[str, str, Iterator[bytes]]]:
+    """Yield a method and path, the kind of request, and requests."""
+    for name, fields in ONE.items():
+        texts = (case.make(largest(case)) for case in cases("text"))
+        yield f"POST {name}", "one text", (_post(name, fields(str(text))) for text in texts)
+    n_texts: int = Settings.model_fields["max_texts"].default
+    for name, for_texts in MANY.items():
+        kinds = ("a", "a house.", "12.5", "« « «", "漢")
+        yield (
+            f"POST {name}", "many texts",
+            (_post(name, for_texts([kind] * n_texts)) for kind in kinds),
+        )  # fmt: skip
+    for name in FREE:
+        method, path = name.split()
+        yield name, "no body", iter([_raw(httpx.Request(method, f"http://{HOST}{path}"))])
+
+
+def _post(name: str, fields: Fields) -> bytes:
+    url = f"http://{HOST}{name.partition(',')[0]}"
+    return _raw(httpx.Request("POST", url, headers={"X-Request-Timeout": DEADLINE}, **fields))
+
+
+def _raw(request: httpx.Request) -> bytes:
+    body = request.read()
+    headers = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
+    length = "" if body or request.method != "POST" else "Content-Length: 0\r\n"
+    return f"{request.method} {request.url.path} HTTP/1.1\r\n{headers}{length}\r\n".encode() + body
+
+
+def crowd(port: int, requests: Sequence[bytes], seconds: float) -> Counter[str]:
+    """Send requests from all connections, each the next after its answer → answers by status."""
+
+    async def run() -> Counter[str]:
+        clients = Crowd(port, requests)
+        async with clients.of(N_CONNECTIONS, stay=True):
+            await asyncio.sleep(seconds)
+        return clients.statuses
+
+    return asyncio.run(run())
+
+
+COLUMNS = {"Request": "", "Kind": "", "Answers": "", "/livez, s": ".2f", "Holds": ""}
+
+
+@benchmark
+@checkpoint_option
+@click.option("--only", multiple=True, help="Parts of routes' names [default: all].")
+@click.option("--seconds", type=click.FloatRange(0.1), default=5.0, help="Of each attack.")
+@json_option
+def main(*, checkpoint: Path, only: Sequence[str], seconds: float, json_file: Path | None) -> None:
+    """Attack every route; exit with code 1 unless /livez answers in time."""
+    port = free_port()
+    process = start_at(
+        Server("attend serve", "", attend_command(checkpoint)), port, subprocess.DEVNULL
+    )
+    rows: list[dict[str, Cell]] = []
+    try:
+        # The clients are a process of their own: they must not delay the probes.
+        with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as clients:
+            for name, kind, requests in attacks():
+                if only and not any(part in name for part in only):
+                    continue
+                with probing(port) as probes:
+                    statuses = clients.submit(crowd, port, list(requests), seconds).result()
+                longest = max(probes.seconds)
+                answers = ", ".join(f"{n:,} × {status}" for status, n in sorted(statuses.items()))
+                holds = "yes" if longest <= PROBE_LIMIT else "NO"
+                values = (name, kind, answers, longest, holds)
+                rows.append(dict(zip(COLUMNS, values, strict=True)))
+                click.echo(f"{name}, {kind}: {longest:.2f} s; {answers}")
+    finally:
+        stop(process)
+    settings: dict[str, Cell] = {"connections": N_CONNECTIONS, "seconds": seconds}
+    publish(Report("hostile_routes", "Hostile routes", settings, COLUMNS, rows, ()), json_file)
+    sys.exit(1 if any(row["Holds"] == "NO" for row in rows) else 0)
+
+
+if __name__ == "__main__":
+    main()
