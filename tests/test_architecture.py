@@ -51,7 +51,6 @@ ROWS: dict[str, str] = {
     "app.wire.native": "app.translation app.text app.text.markup "
     "model.engine.explanations model.decoding",
     "app.translation": "app.translation.segments app.shelf app.scheduling app.documents "
-    "app.memory "
     "app.languages app.text app.text.markup app.observe model.engine.explanations "
     "model.checkpoint model.alignment model.decoding model.text model.transformer",
     "app.translation.segments": "app.languages app.text app.text.facts model.decoding model.text",

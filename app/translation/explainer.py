@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from app.concurrency.coroutines import turn_of_the_loop
 from app.errors import AttentionTooLargeError
 from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Caller
@@ -78,6 +79,7 @@ class Explainer:
         self, segment: Segment, target: Span, options: ExplanationOptions, caller: Caller
     ) -> answers.Segment:
         """Explain a segment with its rendering at `target` of the translation. As `explain`."""
+        await turn_of_the_loop()  # a request may have ten thousand
         read, produced = segment.source_tokens or (), segment.renderings[0].tokens
         answer = answers.Segment(
             source=segment.span,

@@ -1,10 +1,10 @@
 """Scores given translations with a model, token by token."""
 
-import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.concurrency.threads import check_abandoned, in_thread
 from app.errors import TextTooLongError
 from app.languages.served import Direction
 from app.observe.timings import Timings
@@ -42,16 +42,16 @@ class Scorer:
         `TextTooLongError`, and as `QueuedExplanations.score`.
         """
         with timings.measure("tokenize"):
-            encoded = await asyncio.to_thread(
-                lambda: [self._encode(*pair, direction) for pair in pairs]
-            )
+            encoded = await in_thread(lambda: [self._encode(*pair, direction) for pair in pairs])
         ids = [([one.id for one in read], [one.id for one in written]) for read, written in encoded]
         with timings.measure("decode"):
             scored = await self.engines.score(ids, options, caller)
-        return [
-            self._segment(*one, direction, options)
-            for one in zip(pairs, encoded, [each.tolist() for each in scored], strict=True)
-        ]
+        return await in_thread(
+            lambda: [
+                self._segment(*one, direction, options)
+                for one in zip(pairs, encoded, [each.tolist() for each in scored], strict=True)
+            ]
+        )
 
     def _segment(
         self,
@@ -81,6 +81,7 @@ class Scorer:
     def _encode(
         self, text: str, translation: str, direction: Direction
     ) -> tuple[Sequence[Token], Sequence[Token]]:
+        check_abandoned()
         source, target = direction
         limit = f"the limit for scoring is {self.max_tokens:,}"
         for side, characters in (("text", text), ("translation", translation)):

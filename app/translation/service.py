@@ -20,7 +20,7 @@ from app.translation.attention_view import AttentionView
 from app.translation.block import Block
 from app.translation.explainer import ExplanationOptions
 from app.translation.language_paths import AUTO, LanguagePaths, Step, first_usable
-from app.translation.pipeline import RequestContext, lane_of, translate_step
+from app.translation.pipeline import RequestContext, lane_of, off_the_loop, translate_step
 from app.translation.requests import (
     Limits,
     ScoringRequest,
@@ -116,7 +116,12 @@ class TranslationService:
             self._limits.check_texts(request.texts)
             self._limits.check_texts(request.translations, "translation")
             caller = Caller(client, lane_of(len(request.texts)))
-            async with Lease([one.slot for one in models], deadline) as model:
+            texts = (*request.texts, *request.translations)
+            size = sum(map(len, texts)) + CHARACTERS_PER_TEXT * len(texts)
+            async with (
+                self._limiter.reserve(size, client),
+                Lease([one.slot for one in models], deadline) as model,
+            ):
                 pairs = await model.scorer.score(
                     list(zip(request.texts, request.translations, strict=True)),
                     direction,
@@ -132,7 +137,9 @@ class TranslationService:
                         )
                         for pair in pairs
                     ]
-        answer = score_answer(path.name, direction, pairs, explained)
+                answer = await off_the_loop(
+                    lambda: score_answer(path.name, direction, pairs, explained), size
+                )
         self._metrics.translated(timings, answer.usage.source_tokens)
         return answer, timings
 
