@@ -144,7 +144,7 @@ class DocumentJobs:
     def file(self, job: DocumentJob) -> StoredFile:
         """Return a document's translation.
 
-        Raises `DocumentNotReadyError`, and `UnknownDocumentError` if there is none any more.
+        Raises `DocumentNotReadyError`, and `UnknownDocumentError` if it failed or was dropped.
         """
         if not job.finished.is_set():
             raise DocumentNotReadyError

@@ -9,9 +9,6 @@ from pathlib import PurePath
 
 from app.errors import TextTooLongError
 
-NAME_BYTES = 24
-"""Random bytes of a name, which protects a file from clients without a key."""
-
 LIFETIME = 1200.0
 """Seconds for which a file is kept."""
 
@@ -53,7 +50,7 @@ class FileStore:
         ):
             self._drop_oldest()
         suffix = PurePath(file.file_name).suffix.lower()
-        name = secrets.token_urlsafe(NAME_BYTES) + suffix
+        name = secrets.token_urlsafe(24) + suffix  # protects it from clients without a key
         self._files[name] = (self._clock() + LIFETIME, file)
         self._n_bytes += len(file.data)
         return name

@@ -60,10 +60,7 @@ def evaluate(
     loaded = load_checkpoint(checkpoint_folder(checkpoint, cache))
     direction = options.choose_direction(loaded.config, source, target)
     column = options.source_column(columns, direction)
-    first_id = loaded.tokenizer.first_id(direction[1])
-    search = options.search_options(
-        loaded.config, beam_size, length_penalty, first_id, loaded.shortlist
-    )
+    search = options.search_options(loaded, direction[1], beam_size, length_penalty)
     read = partial(
         Sentence,
         codec=loaded.tokenizer,

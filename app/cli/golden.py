@@ -54,8 +54,7 @@ def golden(
         output = checkpoint
     loaded = load_checkpoint(checkpoint)
     direction = options.choose_direction(loaded.config, source, target)
-    first_id = loaded.tokenizer.first_id(direction[1])
-    search = options.search_options(loaded.config, first_id=first_id, shortlist=loaded.shortlist)
+    search = options.search_options(loaded, direction[1])
     reading = Reading(loaded.tokenizer, direction, loaded.config.transformer.max_length, search)
     read = partial(SegmentedText, reading=reading)
     blocks = line_blocks(cast("ByteSource", sys.stdin.buffer))

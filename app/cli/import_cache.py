@@ -12,18 +12,9 @@ from model.interop.marian_folder import project_of
 from model.interop.unsupported_folder import refusal
 
 _READ = {
-    ".json",
-    ".safetensors",
-    ".bin",
-    ".spm",
-    ".npz",
-    ".yml",
-    ".model",
-    ".md",
-    ".gz",
-    ".txt",
+    ".json", ".safetensors", ".bin", ".spm", ".npz", ".yml", ".model", ".md", ".gz", ".txt",
     ".argosmodel",
-}
+}  # fmt: skip
 """Extensions of the files that an import may read."""
 
 

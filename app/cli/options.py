@@ -12,8 +12,8 @@ from app.settings import env_name
 from app.shipped import SHIPPED_CHECKPOINT
 from app.wire.native.fields import MAX_BEAM_SIZE
 from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.reader import Checkpoint
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
-from model.decoding.shortlist import Shortlist
 from model.engine.protocol import PrecisionChoice
 from model.errors import LanguageError
 
@@ -113,17 +113,17 @@ def source_column(columns: str | None, direction: tuple[str, str]) -> int:
 
 
 def search_options(
-    config: CheckpointConfig,
+    loaded: Checkpoint,
+    target: str,
     beam_size: int | None = None,
     length_penalty: float | None = None,
-    first_id: int | None = None,
-    shortlist: Shortlist | None = None,
 ) -> SearchOptions:
-    """Return the given search options, else the checkpoint's; `first_id` is the codec's."""
+    """Return how to search for a target language: the given options, else the checkpoint's."""
+    config = loaded.config
     return SearchOptions(
         beam_size=config.beam_size if beam_size is None else beam_size,
         length_penalty=config.length_penalty if length_penalty is None else length_penalty,
         rule=config.search_rule,
-        first_id=first_id,
-        shortlist=shortlist if config.shortlist else None,
+        first_id=loaded.tokenizer.first_id(target),
+        shortlist=loaded.shortlist if config.shortlist else None,
     )

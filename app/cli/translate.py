@@ -199,9 +199,7 @@ def _local_records(
         loaded.tokenizer,
         chosen,
         loaded.config.transformer.max_length,
-        options.search_options(
-            loaded.config, *search, loaded.tokenizer.first_id(chosen[1]), loaded.shortlist
-        ),
+        options.search_options(loaded, chosen[1], *search),
     )
     engines = offline_engines(loaded, precision, threads, pick_devices(device))
     translator = Translator(partial(SegmentedText, reading=reading), engines)

@@ -29,7 +29,6 @@ class Step:
 
     @property
     def direction(self) -> Direction:
-        """Its source and target language."""
         return self.reading.direction
 
 
@@ -72,18 +71,15 @@ class LanguagePath:
 
     @property
     def name(self) -> str:
-        """The name of its models."""
         used = [first_usable(models).name for models in self.models or [self.others]]
         return "+".join(dict.fromkeys(used))
 
     @property
     def is_direct(self) -> bool:
-        """Whether a single model translates."""
         return len(self.models) == 1
 
     @property
     def directions(self) -> list[Direction]:
-        """The models' directions."""
         return list(pairwise(self.languages))
 
     @property

@@ -125,12 +125,10 @@ class LiveSegment:
 
     @property
     def source_ids(self) -> Sequence[int]:
-        """The segment's."""
         return self.segment.source_ids
 
     @property
     def options(self) -> SearchOptions:
-        """The segment's."""
         return self.segment.options
 
     def agree(self, ids: Sequence[int]) -> None:

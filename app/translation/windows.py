@@ -21,17 +21,14 @@ class Window(list[tuple[Block, SegmentedText]]):
 
     @property
     def n_characters(self) -> int:
-        """Number of characters."""
         return sum(len(text.text) for _, text in self)
 
     @property
     def n_segments(self) -> int:
-        """Number of segments."""
         return sum(len(text.segments) for _, text in self)
 
     @property
     def n_tokens(self) -> int:
-        """Number of source tokens."""
         return sum(text.n_source_tokens for _, text in self)
 
 
@@ -48,7 +45,7 @@ class Windows:
         self._lock = asyncio.Lock()
 
     async def next(self) -> Window:
-        """Read the next window; it is empty if there is no more."""
+        """Read the next window; an empty one at the end."""
         if self.n_characters <= MAX_INLINE_CHARACTERS:
             return next(self._unread, Window())
         async with self._lock:

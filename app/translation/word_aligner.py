@@ -30,19 +30,22 @@ class WordAligner:
         self._codec = codec
         self._engines = engines
 
-    async def links(self, pair: Bitext, caller: Caller | None = None) -> list[Link]:
-        """Return the links of a pair. Raises as `weights`."""
-        return self._links(await self.weights(pair, caller))
+    async def links(self, pair: Bitext, caller: Caller) -> list[Link]:
+        """Return the links of a pair.
+
+        Raises as `QueuedExplanations.explain`, and `InputError` if the source or the translation
+        has more tokens than the model reads.
+        """
+        return self._links(await self._weights(pair, caller))
 
     async def links_and_guesses(
-        self, pair: Bitext, caller: Caller | None = None
+        self, pair: Bitext, caller: Caller
     ) -> tuple[list[Link], list[Link]]:
         """Links between words and between punctuation; for unlinked words, the likeliest ones.
 
-        Raises as `weights`.
+        Raises as `links`.
         """
-        weights = await self.weights(pair, caller)
-        weights = weights * _alike(pair)
+        weights = await self._weights(pair, caller) * _alike(pair)
         found = [(i, j) for i, j in self._links(weights) if weights[i, j]]
         linked = {i for i, _ in found}
         guesses = [
@@ -53,12 +56,8 @@ class WordAligner:
     def _links(self, weights: NDArray[np.float32]) -> list[Link]:
         return symmetrise(weights, self._method.symmetrisation, self._method.threshold)
 
-    async def weights(self, pair: Bitext, caller: Caller | None = None) -> NDArray[np.float32]:
-        """Return the link weights of words [source words, target words].
-
-        Raises as `QueuedExplanations.explain`, and `InputError` if the source or the translation
-        has more tokens than the model reads.
-        """
+    async def _weights(self, pair: Bitext, caller: Caller) -> NDArray[np.float32]:
+        """Return the link weights of words [source words, target words]."""
         both = self._method.both_directions
         runs = await asyncio.to_thread(
             passes, self._codec, self._max_length, pair, both_directions=both

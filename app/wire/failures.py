@@ -6,8 +6,8 @@
     google          {"error": {"code": …, "message": "…"}}
     openai          {"error": {"message": "…", "type": "…", "param": …, "code": "…"}}
     extensions      {"code": …, "message": "…"}
-    undecided       a problem document with a member `error`, for a body on a shared path that could
-                    be of either dialect; 400, as in LibreTranslate, if there is no text
+    undecided       a problem document with a member `error`, for a body on a shared path that fits
+                    both dialects; 400, as in LibreTranslate, if the text is missing
 
 `app.wire.problems.KINDS` has the status codes; the last three have LibreTranslate's, but 401 for a
 missing key.

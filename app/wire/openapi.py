@@ -16,7 +16,7 @@ from app.translation.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.dialects.deepl import DeepLError
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateError
 from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS, dialect_of_path
-from app.wire.native.fields import AttentionRequest, WireRequest
+from app.wire.native.fields import WireRequest
 from app.wire.problems import MEDIA_TYPE, Problem
 from app.wire.request_id import REQUEST_ID
 
@@ -182,8 +182,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 def _add_requests(document: dict[str, Any], schemas: dict[str, Any]) -> None:
     """Add the schemas of requests that are referred to, and of those that these refer to."""
-    requests: list[type[BaseModel]] = [AttentionRequest, *_subclasses(WireRequest)]
-    models = {model.__name__: model for model in requests}
+    models = {model.__name__: model for model in _subclasses(WireRequest)}
     while missing := _references(document) & models.keys() - schemas.keys():
         _, definitions = TypeAdapter.json_schemas(
             [

@@ -115,10 +115,8 @@ def _both_ways(
 ) -> list[HeldOut]:
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     source, target = languages
-    sets = [HeldOut(name, target, first, second, is_exact)]
-    sets.append(HeldOut(name, source, second, first, is_exact))
-    return [
-        one
-        for one, direction in zip(sets, (languages, languages[::-1]), strict=True)
-        if direction in config.all_directions
-    ]
+    sets = {
+        (source, target): HeldOut(name, target, first, second, is_exact),
+        (target, source): HeldOut(name, source, second, first, is_exact),
+    }
+    return [one for direction, one in sets.items() if direction in config.all_directions]

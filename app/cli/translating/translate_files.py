@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -66,20 +65,17 @@ def translate_files(
             began = time.perf_counter()
             done = _translate(file, translate, progress)
             path = _path(file, output, done.name)
-            if to_stdout:
-                sys.stdout.buffer.write(done.data)
-            else:
-                if not overwrite:
-                    _check_free(path)
-                path.write_bytes(done.data)
+            if not (to_stdout or overwrite):
+                _check_free(path)
+            with click.open_file(str(path), "wb") as destination:
+                destination.write(done.data)
             seconds = round(time.perf_counter() - began, 2)
             summary = {"file": str(file), "output": str(path), **done.summary, "seconds": seconds}
             flags = ", ".join(f"{flag} ({n})" for flag, n in done.summary.get("flags", {}).items())
             if flags:
                 click.echo(f"attend: {file}: {flags}", err=True)
-            if to_stdout:
-                return
-            click.echo(json.dumps(summary, ensure_ascii=False) if as_json else str(path))
+            if not to_stdout:
+                click.echo(json.dumps(summary, ensure_ascii=False) if as_json else str(path))
 
 
 def _translate(file: Path, translate: TranslateFile, progress: Progress) -> Outcome:

@@ -118,10 +118,8 @@ def _are_indices(value: Any) -> bool:
     )
 
 
-class AttentionRequest(BaseModel):
+class AttentionRequest(WireRequest):
     """Selects the attention weights to return."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     kind: AttentionKind = "cross"
     layers: Annotated[Literal["last", "all"] | list[int], _choice("last", "all")] = "last"

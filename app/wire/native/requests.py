@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.errors import InvalidRequestError
@@ -132,7 +132,6 @@ class ScoreRequest(WireRequest):
 
     @classmethod
     def parse(cls, values: object) -> Self:
-        """Parse untrusted data. Raises `InvalidRequestError` with the location of each error."""
         request = super().parse(values)
         if len(request.text) != len(request.translation):
             detail = f"List should have as many items as text, {len(request.text)}"
@@ -151,10 +150,8 @@ class ScoreRequest(WireRequest):
         )
 
 
-class ExaminedAttention(BaseModel):
+class ExaminedAttention(WireRequest):
     """Selects the row of attention to show in numbers; all indices count from 0."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     kind: AttentionKind = "cross"
     layer: int | None = Field(None, ge=0, description="Default: the last.")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from app.scheduling.fair_queue import Caller
 from app.scheduling.scheduler import Scheduler
 from app.translation.word_aligner import WordAligner
 from model.alignment.from_attention import AlignmentMethod, Bitext, Link
@@ -74,7 +75,7 @@ async def test_words_go_with_words_and_marks_with_marks(
     )
     scheduler.start()
     try:
-        assert await aligner.links_and_guesses(pair) == (links, guesses)
+        assert await aligner.links_and_guesses(pair, Caller(None)) == (links, guesses)
     finally:
         await scheduler.stop()
 
@@ -95,7 +96,8 @@ async def test_the_queue_is_asked_for_the_passes_that_the_method_needs(
     scheduler.start()
     try:
         found = await aligner.links(
-            Bitext(text, text, "en", "fr", words(text), words(text), codec.encode_target(text))
+            Bitext(text, text, "en", "fr", words(text), words(text), codec.encode_target(text)),
+            Caller(None),
         )
     finally:
         await scheduler.stop()

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.training.validation import DeadUnits, HeldOut
-from model.transformer.config import PRESETS, TransformerConfig
+from model.transformer.config import PRESETS, TransformerConfig, vocabulary_fields
 from model.transformer.transformer import Transformer
 from tests.model.training.toy import Recorder, Workshop, toy_pairs
 
@@ -13,10 +13,8 @@ from tests.model.training.toy import Recorder, Workshop, toy_pairs
 def model() -> Transformer:
     """One layer on each side, all of whose units are active."""
     torch.manual_seed(0)
-    values = PRESETS["tiny"].model_dump() | {
-        "source_vocab_size": 20, "target_vocab_size": 20, "pad_id": 19, "eos_id": 0,
-        "start_id": 19, "max_length": 20, "n_encoder_layers": 1, "n_decoder_layers": 1,
-    }  # fmt: skip
+    values = PRESETS["tiny"].model_dump() | vocabulary_fields(20, pad_id=19, eos_id=0)
+    values |= {"max_length": 20, "n_encoder_layers": 1, "n_decoder_layers": 1}
     model = Transformer(TransformerConfig.model_validate(values)).eval()
     set_biases(model, 100.0)
     return model

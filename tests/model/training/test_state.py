@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from model.errors import TrainingError
 from model.training import state
 from model.training.data.batches import Position
-from model.training.state import Counters, latest_state, load_state, parameters, save_state, step_of
+from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update.optimizer import Optimizer, OptimizerConfig
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
@@ -114,12 +114,6 @@ def test_weights_of_another_shape(tmp_path: Path) -> None:
     save_file(tensors | {name: torch.zeros(2, 2)}, path)
     with pytest.raises(TrainingError, match="cannot resume"):
         load_state(path.parent, model, optimizer)
-
-
-def test_shared_tensors_are_named_once() -> None:
-    names = parameters(make()[0]).keys()
-    assert "source_embedding.weight" in names
-    assert "output.weight" not in names
 
 
 def test_states_sort_by_number(tmp_path: Path) -> None:

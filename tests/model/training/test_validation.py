@@ -13,7 +13,7 @@ from model.training.validation import (
     share_right,
     teacher_forced,
 )
-from model.transformer.config import PRESETS, TransformerConfig
+from model.transformer.config import PRESETS, TransformerConfig, vocabulary_fields
 from model.transformer.transformer import Transformer
 from tests.model.training.toy import toy_pairs
 
@@ -21,14 +21,8 @@ from tests.model.training.toy import toy_pairs
 @pytest.fixture
 def model(tokenizer: Tokenizer) -> Transformer:
     torch.manual_seed(0)
-    values = PRESETS["tiny"].model_dump() | {
-        "source_vocab_size": tokenizer.vocab_size,
-        "target_vocab_size": tokenizer.vocab_size,
-        "pad_id": tokenizer.pad_id,
-        "eos_id": tokenizer.eos_id,
-        "start_id": tokenizer.pad_id,
-        "max_length": 20,
-    }
+    ids = vocabulary_fields(tokenizer.vocab_size, tokenizer.pad_id, tokenizer.eos_id)
+    values = PRESETS["tiny"].model_dump() | ids | {"max_length": 20}
     return Transformer(TransformerConfig.model_validate(values)).eval()
 
 

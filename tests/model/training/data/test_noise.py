@@ -6,7 +6,6 @@ import pytest
 from model.training.data.noise import (
     NoiseConfig,
     Pair,
-    join_pairs,
     random_name,
     random_number,
     random_placeholder,
@@ -44,24 +43,17 @@ def test_every_kind_follows_the_seed_and_at_1_always_changes_the_pair(kind: str)
         assert noised == noise.apply(PAIR, Random(seed))
 
 
-def test_casing() -> None:
-    assert NoiseConfig(lowercase_source=1).apply(PAIR, Random(0)) == Pair(
-        PAIR.source.lower(), PAIR.target
-    )
-    assert NoiseConfig(uppercase=1).apply(PAIR, Random(0)) == Pair(
-        PAIR.source.upper(), PAIR.target.upper()
-    )
-
-
-def test_final_punctuation_is_dropped_on_both_sides() -> None:
-    noise = NoiseConfig(drop_final_punctuation=1)
-    assert noise.apply(Pair("Why…?", "Pourquoi ?"), Random(0)) == Pair("Why", "Pourquoi")
-
-
-def test_typography_touches_only_the_source() -> None:
-    assert NoiseConfig(typographic_source=1).apply(PAIR, Random(0)) == Pair(
-        "Did Tom say: “It’s 25”?", PAIR.target
-    )
+@pytest.mark.parametrize(
+    ("kind", "pair", "noised"),
+    [
+        ("lowercase_source", PAIR, Pair(PAIR.source.lower(), PAIR.target)),
+        ("uppercase", PAIR, Pair(PAIR.source.upper(), PAIR.target.upper())),
+        ("drop_final_punctuation", Pair("Why…?", "Pourquoi ?"), Pair("Why", "Pourquoi")),
+        ("typographic_source", PAIR, Pair("Did Tom say: “It’s 25”?", PAIR.target)),
+    ],
+)
+def test_what_each_kind_changes(kind: str, pair: Pair, noised: Pair) -> None:
+    assert NoiseConfig.model_validate({kind: 1}).apply(pair, Random(0)) == noised
 
 
 def test_typographic() -> None:
@@ -87,14 +79,13 @@ def test_attached_thing_is_at_the_same_end_of_both_sides() -> None:
     assert ends == {True, False}
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_substituted_word_is_on_both_sides_exactly_once(seed: int) -> None:
-    source, target = substitute_shared_word(
-        Pair("I know Tom well.", "Je connais Tom."), Random(seed)
-    )
-    replacement = source.removeprefix("I know ").removesuffix(" well.")
-    assert replacement != "Tom"
-    assert target == f"Je connais {replacement}."
+def test_substituted_word_is_on_both_sides_exactly_once() -> None:
+    pair = Pair("I know Tom well.", "Je connais Tom.")
+    for seed in range(30):
+        source, target = substitute_shared_word(pair, Random(seed))
+        replacement = source.removeprefix("I know ").removesuffix(" well.")
+        assert replacement != "Tom"
+        assert target == f"Je connais {replacement}."
 
 
 def test_numbers_are_substituted_by_numbers() -> None:
@@ -122,10 +113,6 @@ def test_a_word_that_is_part_of_another_is_left_alone() -> None:
     assert changed.source.startswith("Ann met ")
     assert changed.target.startswith("Ann a vu ")
     assert "Anna" not in changed.source + changed.target
-
-
-def test_joined_pairs_are_one_line_a_side() -> None:
-    assert join_pairs([Pair("a.", "b."), Pair("c.", "d.")]) == Pair("a. c.", "b. d.")
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
