@@ -1,6 +1,8 @@
 """The files of deploy/ as the tests read them, and what they may name."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,18 @@ def read_yaml(path: Path) -> Any:
     return yaml.safe_load(path.read_text("utf-8"))
 
 
+def check_schema(schema: str, file: Path) -> None:
+    """Check a file against one of the schemas that come with check-jsonschema."""
+    program = Path(sys.executable).with_name("check-jsonschema")
+    result = subprocess.run(
+        [program, "--builtin-schema", f"vendor.{schema}", file],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout
+
+
 def seconds(duration: str) -> int:
-    """Of compose's `40s` and `2m`."""
+    """Read compose's `40s` and `2m`."""
     match = re.fullmatch(r"(\d+)([sm])", duration)
     assert match, duration
     return int(match[1]) * {"s": 1, "m": 60}[match[2]]

@@ -1,6 +1,4 @@
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from tests.deploy.files import (
     ROOT,
     SHUTDOWN_TIMEOUT,
     VARIABLES,
+    check_schema,
     read_yaml,
     seconds,
 )
@@ -25,12 +24,7 @@ OURS = [name for name, service in SERVICES.items() if service["image"].startswit
 
 @pytest.mark.parametrize("file", [FILE, DEPLOY / "training" / "docker-compose.yml"])
 def test_the_file_has_the_published_schema(file: Path) -> None:
-    program = Path(sys.executable).with_name("check-jsonschema")
-    result = subprocess.run(
-        [program, "--builtin-schema", "vendor.compose-spec", file],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stdout
+    check_schema("compose-spec", file)
 
 
 def test_plain_up_starts_the_server_alone_and_each_profile_adds_its_own() -> None:

@@ -1,12 +1,10 @@
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.deploy.files import ROOT, read_yaml
+from tests.deploy.files import ROOT, check_schema, read_yaml
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
@@ -24,12 +22,7 @@ def jobs(workflow: Path) -> list[dict[str, Any]]:
     ids=lambda value: value.name if isinstance(value, Path) else value,
 )
 def test_the_file_has_the_published_schema(schema: str, file: Path) -> None:
-    program = Path(sys.executable).with_name("check-jsonschema")
-    result = subprocess.run(
-        [program, "--builtin-schema", f"vendor.{schema}", file],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stdout
+    check_schema(schema, file)
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 import shutil
 import signal
 import socket
@@ -112,13 +111,16 @@ def test_a_client_that_leaves_frees_its_place(tiny_checkpoint: Path) -> None:
     assert 499 in statuses
 
 
-def test_a_missing_or_damaged_checkpoint_is_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_damaged_files_are_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
     truncated = tmp_path / "truncated"
     shutil.copytree(tiny_checkpoint, truncated)
     weights = truncated / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    for folder, named in ((tmp_path / "missing", "missing"), (truncated, "model.safetensors")):
-        assert named in fatal(failing("--checkpoint", folder))
+    assert str(weights) in fatal(failing("--checkpoint", truncated))
+    (tmp_path / "usage.sqlite").write_bytes(b"no database" * 1000)
+    last = fatal(failing("--checkpoint", tiny_checkpoint, "--data", tmp_path))
+    assert last.startswith("'data': ")
+    assert "usage.sqlite" in last
 
 
 def test_pulled_models_are_served(
@@ -171,20 +173,6 @@ def test_missing_models_are_fetched_before_the_server_is_ready(tmp_path: Path) -
     assert translated.json()["model"] == "firefox-en-fr", logged
     fetched = [line for line in logged.splitlines() if "models are being fetched" in line]
     assert len(fetched) == 2
-
-
-def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoint: Path) -> None:
-    both = os.pathsep.join([str(tiny_checkpoint)] * 2)
-    last = fatal(failing(ATTEND_CHECKPOINT=both))
-    assert last.startswith("'checkpoint': ")
-    assert last.endswith("both translate en to fr")
-
-
-def test_a_damaged_data_folder_is_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    (tmp_path / "usage.sqlite").write_bytes(b"no database" * 1000)
-    last = fatal(failing("--checkpoint", tiny_checkpoint, "--data", tmp_path))
-    assert last.startswith("'data': ")
-    assert "usage.sqlite" in last
 
 
 @pytest.mark.parametrize(
