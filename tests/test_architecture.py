@@ -24,7 +24,7 @@ ROWS: dict[str, str] = {
     "model.training.data "
     "model.training.update model.interop model.interop.huggingface model.translator model.engine "
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
-    "model.transformer model.evaluation",
+    "model.transformer",
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation "
     "app.documents app.observe",
     "app.cli.display": "model.training model.training.data model.alignment",
@@ -102,7 +102,6 @@ ROWS: dict[str, str] = {
     "model.decoding": "model.text model.transformer",
     "model.text": "",
     "model.transformer": "",
-    "model.evaluation": "",
     "model.errors": "",
 }
 EVERYBODY = ("app.concurrency", "app.errors", "model.errors")

@@ -10,6 +10,8 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from app.cli import options
 from app.cli.display.progress import counted_progress
@@ -18,7 +20,6 @@ from model.checkpoint.reader import load_checkpoint
 from model.engine.device import pick_devices
 from model.engine.protocol import PrecisionChoice
 from model.errors import DataError, InputError
-from model.evaluation import score_translations
 from model.training.data.corpus import read_pairs
 from model.translator import Sentence, Translator, offline_engines
 
@@ -83,7 +84,7 @@ def evaluate(
             {
                 "file": str(file),
                 "pairs": len(pairs),
-                **score_translations(hypotheses, references),
+                **_scores(hypotheses, references),
                 "sentences_per_second": len(pairs) / seconds,
                 "length_capped": capped,
             }
@@ -119,6 +120,17 @@ def _translate(
         except InputError as error:
             raise DataError(f"{file}:{len(hypotheses) + 1}: {error}") from None
     return hypotheses, capped
+
+
+def _scores(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
+    """Score by BLEU (Papineni et al. 2002) and chrF (Popović 2015), with signatures (Post 2018)."""
+    bleu, chrf = BLEU(), CHRF()
+    return {  # signatures are known only after a corpus was scored
+        "bleu": bleu.corpus_score(hypotheses, [references]).score,
+        "chrf": chrf.corpus_score(hypotheses, [references]).score,
+        "bleu_signature": str(bleu.get_signature()),
+        "chrf_signature": str(chrf.get_signature()),
+    }
 
 
 def _print_table(title: str, results: Sequence[Mapping[str, Any]]) -> None:

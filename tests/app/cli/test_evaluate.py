@@ -42,8 +42,8 @@ def test_own_translations_score_100(attend: Attend, tiny_checkpoint: Path, perfe
     assert result["chrf"] == pytest.approx(100)
     assert result["pairs"] == len(ENGLISH)
     assert result["sentences_per_second"] > 0
-    assert "nrefs:1" in result["bleu_signature"]
-    assert "nrefs:1" in result["chrf_signature"]
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in result["bleu_signature"]
+    assert "nrefs:1|case:mixed|eff:yes|nc:6|nw:0" in result["chrf_signature"]
     assert document["beam_size"] == 2  # the checkpoint's
 
 

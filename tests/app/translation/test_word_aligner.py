@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from app.translation.word_aligner import WordAligner
 from model.alignment.from_attention import AlignmentMethod, Bitext, Link
 from model.checkpoint.reader import load_checkpoint
 from model.engine.explanations import AttentionKind
+from model.text.text_codec import TextCodec
 from model.text.words import words
 from tests.app.fake_engine import FakeEngine
 
@@ -29,6 +31,20 @@ class Translating(FakeEngine):
         for token in range(len(target_ids) - 1):
             weights[1, 2, token + 1, min(token + 1, len(source_ids) - 1)] = 1
         return weights
+
+
+@asynccontextmanager
+async def aligning(
+    checkpoint: Path, engine: FakeEngine, method: AlignmentMethod
+) -> AsyncIterator[tuple[WordAligner, TextCodec]]:
+    loaded = load_checkpoint(checkpoint)
+    scheduler = Scheduler([engine])
+    config = loaded.config.model_copy(update={"alignment": method})
+    scheduler.start()
+    try:
+        yield WordAligner(config, loaded.tokenizer, scheduler.explanations), loaded.tokenizer
+    finally:
+        await scheduler.stop()
 
 
 KNOWING = AlignmentMethod(layer=1, head=2, position="reading", threshold=0.1)
@@ -62,47 +78,23 @@ class Weighing(FakeEngine):
 async def test_words_go_with_words_and_marks_with_marks(
     tiny_checkpoint: Path, weights: list[list[float]], links: list[Link], guesses: list[Link]
 ) -> None:
-    loaded = load_checkpoint(tiny_checkpoint)
     text = "the cat."
     pair = Bitext(text, text, "en", "fr", words(text), words(text))
-    assert [len(loaded.tokenizer.tokenize(word)) for word in ("the", " cat")] == [1, 1]
     method = AlignmentMethod(threshold=0.3)
-    scheduler = Scheduler([Weighing(*weights)])
-    aligner = WordAligner(
-        loaded.config.model_copy(update={"alignment": method}),
-        loaded.tokenizer,
-        scheduler.explanations,
-    )
-    scheduler.start()
-    try:
+    async with aligning(tiny_checkpoint, Weighing(*weights), method) as (aligner, codec):
+        assert [len(codec.tokenize(word)) for word in ("the", " cat")] == [1, 1]
         assert await aligner.links_and_guesses(pair, Caller(None)) == (links, guesses)
-    finally:
-        await scheduler.stop()
 
 
 @pytest.mark.parametrize("method", [KNOWING, BOTH])
 async def test_the_queue_is_asked_for_the_passes_that_the_method_needs(
     tiny_checkpoint: Path, method: AlignmentMethod
 ) -> None:
-    loaded = load_checkpoint(tiny_checkpoint)
-    engine = Translating()
-    scheduler = Scheduler([engine])
-    aligner = WordAligner(
-        loaded.config.model_copy(update={"alignment": method}),
-        loaded.tokenizer,
-        scheduler.explanations,
-    )
-    codec, text = loaded.tokenizer, "the cat sees"
-    scheduler.start()
-    try:
-        found = await aligner.links(
-            Bitext(text, text, "en", "fr", words(text), words(text), codec.encode_target(text)),
-            Caller(None),
-        )
-    finally:
-        await scheduler.stop()
-    expected: list[Link] = [(0, 0), (1, 1), (2, 2)]
-    assert found == expected
+    engine, text = Translating(), "the cat sees"
+    async with aligning(tiny_checkpoint, engine, method) as (aligner, codec):
+        produced = codec.encode_target(text)
+        pair = Bitext(text, text, "en", "fr", words(text), words(text), produced)
+        assert await aligner.links(pair, Caller(None)) == [(0, 0), (1, 1), (2, 2)]
     target = [token.id for token in codec.encode_target(text)]
     asked = [([token.id for token in codec.encode_source(text, "fr")], target)]
     if method.both_directions:
