@@ -18,7 +18,7 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' app/__init__.py)
 IMAGE ?= attend:$(VERSION)$(if $(filter slim,$(VARIANT)),-slim)
 SENTENCES ?= benchmarks/sentences.txt
 RESULTS ?= results
-NATURAL = --checkpoint $(RESULTS)/natural-base-37000 --sentences $(RESULTS)/natural-base-37000.txt
+BASE = --checkpoint $(RESULTS)/widened-base-32000 --sentences $(SENTENCES)
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -35,7 +35,7 @@ help:
 	@echo "make serve    translate on http://127.0.0.1:8000"
 	@echo "make test     every check: style, types, tests"
 	@echo "make lint     style and types alone"
-	@echo "make bench    speed, load, memory and exactness, in short (docs/benchmarks.md)"
+	@echo "make bench    speed, load, fidelity, memory and exactness, in short (docs/benchmarks.md)"
 	@echo "make examples writes golden sentences and the documentation's examples anew"
 	@echo "make kernels  compiled kernels for the wheel that is built next"
 	@echo "make wheel    dist/attend_server-*.whl, with the shipped checkpoint in it"
@@ -75,12 +75,14 @@ test:
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: install
-	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --batches-each 1 --rounds 3 --json $(RESULTS)/decode-shipped.json
-	$(BIN)/python -m benchmarks.natural --work $(RESULTS)
-	$(BIN)/python -m benchmarks.decode $(NATURAL) --count 64 --batches-each 1 --rounds 3 --json $(RESULTS)/decode-base.json
-	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --seconds 5 --rounds 1 --json $(RESULTS)/serve.json
-	$(BIN)/python -m benchmarks.serve $(NATURAL) --clients 1 --clients 32 --fraction 0.8 --seconds 5 --rounds 1 --json $(RESULTS)/serve-base.json
+	$(BIN)/python -m benchmarks.widened --work $(RESULTS)
+	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --rounds 3 --json $(RESULTS)/decode-shipped.json
+	$(BIN)/python -m benchmarks.decode $(BASE) --count 96 --batches-each 4 --rounds 3 --json $(RESULTS)/decode-base.json
+	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --closed-only --seconds 4 --rounds 1 --json $(RESULTS)/serve.json
+	$(BIN)/python -m benchmarks.serve $(BASE) --closed-only --seconds 4 --rounds 1 --json $(RESULTS)/serve-base.json
+	$(BIN)/python -m benchmarks.fidelity --sentences $(SENTENCES) --json $(RESULTS)/fidelity.json
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
+	$(BIN)/python -m benchmarks.memory $(BASE) --requests 500 --starts 1 --json $(RESULTS)/memory-base.json
 	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 
 # After the shipped checkpoint has changed: what it is checked with, and what the documentation shows.

@@ -1,4 +1,4 @@
-"""Decoding speed: attend, CTranslate2 and `transformers` on the same weights."""
+"""Decoding speed: attend and CTranslate2 on the same weights."""
 
 import statistics
 import time
@@ -29,13 +29,19 @@ from model.engine.build import build_engines
 SETTLE = 0.2
 """Seconds between two systems, until the threads of the previous one stop spinning."""
 
+SYMBOLS = 2
+"""Tokens of a source that are not its text: the target language and the end."""
+
 COLUMNS = {
     "Beam": "d", "Batch": "d", "System": "", "Threads": "", "Tokens/s": ",.0f",
     "from": ",.0f", "to": ",.0f", "Sentences/s": ",.1f", "attend is": ".2f", "Same": ".1%",
+    "Apart": "", "Ended": ".0%",
 }  # fmt: skip
 NOTES = (
     "Medians of the rounds; `from` and `to` are the slowest and the fastest. `attend is`: how many "
-    "times as fast, the median of the rounds' ratios. `Same`: sentences with attend's token ids.",
+    "times as fast, the median of the rounds' ratios. `Same`: sentences with attend's token ids. "
+    "`Apart`: tokens by which a translation is longer or shorter than its source, the mean (the "
+    "median, nine tenths are at most). `Ended`: sentences that end before the limit.",
 )
 
 
@@ -101,8 +107,20 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
             "Sentences/s": len(task.sources) / seconds,
             "attend is": statistics.median(one / other for one, other in pairs),
             "Same": statistics.fmean(one == other for one, other in targets),
+            "Apart": apart(task.sources, timing.answers[0].targets),
+            "Ended": statistics.fmean(timing.answers[0].ended),
             "rates": timing.rates,
         }
+
+
+def apart(sources: Sequence[Ids], targets: Sequence[Ids]) -> str:
+    """State how far the lengths of targets are from their sources': mean (median, nine tenths)."""
+    distances = sorted(
+        abs(len(target) - (len(source) - SYMBOLS))
+        for source, target in zip(sources, targets, strict=True)
+    )
+    high = distances[9 * (len(distances) - 1) // 10]
+    return f"{statistics.fmean(distances):.1f} ({statistics.median_low(distances)}, {high})"
 
 
 @dataclass(frozen=True)
@@ -165,7 +183,7 @@ batch_options = grouped(
 @peers_option
 @work_option
 def main(setup: Setup, *, batches: Batches, rounds: int, peers: bool, work: Path) -> None:
-    """Compare attend, CTranslate2 and transformers in target tokens per second."""
+    """Compare attend and CTranslate2 in target tokens per second."""
     loaded = load_checkpoint(setup.checkpoint)
     sources = natural_sources(loaded, setup.texts(batches.most(setup.threads)))
     torch.set_num_threads(setup.threads)
@@ -173,7 +191,7 @@ def main(setup: Setup, *, batches: Batches, rounds: int, peers: bool, work: Path
     if peers:
         from benchmarks.peers import make_peers
 
-        systems += make_peers(loaded, work, setup.threads)
+        systems += make_peers(loaded, work, setup.threads, setup.precision)
     options = SearchOptions(
         length_penalty=loaded.config.length_penalty, rule=loaded.config.search_rule
     )

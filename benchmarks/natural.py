@@ -1,11 +1,9 @@
-"""A random model whose translations end by themselves, near the length of their source.
-
-python -m benchmarks.natural --vocabulary 32000
+"""Random models whose translations end by themselves, near the length of their source.
 
 The row of </s> in the output projection is fitted to the states of greedy decoding: its logit
 equals that of the best other token where the target is as long as the source, and grows by `SLOPE`
-per token. Its bias makes all targets together as long as all sources. `benchmarks.decode` and
-`benchmarks.serve` accept the model and its sentences.
+per token. Its bias makes all targets together as long as all sources. For shapes that no trained
+model can be widened to; see `benchmarks.widened`.
 """
 
 import random
@@ -14,14 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import torch
 from torch import Tensor, nn
 
-from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.decode import natural_sources
-from benchmarks.options import benchmark, sentences_option
-from benchmarks.sentences import read_sentences
 from benchmarks.system import Ids
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
@@ -29,7 +23,6 @@ from model.checkpoint.writer import save_checkpoint
 from model.decoding.padding import padded_ids
 from model.decoding.rules import HuggingFaceRule
 from model.training.random_checkpoint import write_random_checkpoint
-from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 
 ORDINARY_IDS = 300
@@ -223,24 +216,3 @@ def write_natural(
     folder.with_suffix(".txt").write_text("\n".join(lines) + "\n", "utf-8")
     shutil.rmtree(scratch)
     return found
-
-
-@benchmark
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="base")
-@click.option("--vocabulary", type=click.IntRange(512), help="Pieces [default: the preset's].")
-@sentences_option
-@click.option("--fitted", type=click.IntRange(8), default=96, help="Sentences.")
-@click.option("--work", type=click.Path(path_type=Path), default=DEFAULT_WORK)
-def main(*, preset: str, vocabulary: int | None, sentences: Path, fitted: int, work: Path) -> None:
-    """Write a random model of a preset and sentences for it, and print its lengths."""
-    work.mkdir(parents=True, exist_ok=True)
-    folder = work / f"natural-{preset}-{vocabulary or PRESETS[preset].target_vocab_size}"
-    found = write_natural(folder, preset, vocabulary, read_sentences(sentences), fitted)
-    click.echo(
-        f"wrote {folder} and {folder.name}.txt: greedy translations have {found.ratio:.2f} × the "
-        f"source's tokens, {found.deviation:.1f} apart on average; {found.ended:.0%} end"
-    )
-
-
-if __name__ == "__main__":
-    main()

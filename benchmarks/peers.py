@@ -20,15 +20,16 @@ BEYOND_SOURCE = 50
 """Maximum target tokens beyond source tokens, as in attend; by the longest source for all."""
 
 
-def make_peers(checkpoint: Checkpoint, work: Path, threads: int) -> list[System]:
-    """Return each peer in all distributions of its threads that may be the fastest."""
-    ways = sorted({(1, threads), (1, 1), (threads, 1)})
-    peers: list[System] = [
+def make_peers(checkpoint: Checkpoint, work: Path, threads: int, precision: str) -> list[System]:
+    """Return CTranslate2 in all distributions of its threads that may be the fastest.
+
+    `precision` is attend's: float32 is compared with float32, everything else with int8.
+    """
+    compute_type = "float32" if precision == "fp32" else "int8"
+    return [
         CTranslate2.of(checkpoint, work, compute_type, inter_threads=inter, intra_threads=intra)
-        for compute_type in ("int8", "float32")
-        for inter, intra in ways
+        for inter, intra in sorted({(1, threads), (1, 1), (threads, 1)})
     ]
-    return [*peers, HuggingFace(checkpoint, work, threads)]
 
 
 def _limit(task: Task) -> int:

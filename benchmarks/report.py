@@ -24,7 +24,7 @@ Cell: TypeAlias = str | int | float | None
 """None for an empty cell."""
 
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
-MIN_WIDTH = 120
+MIN_WIDTH = 150
 """Width of a table if the output is not a terminal."""
 
 _PACKAGES = ("torch", "numba", "numpy", "ctranslate2", "transformers")
