@@ -1,4 +1,4 @@
-"""The checkpoint and recipes that come with the code.
+"""What comes with the code: a checkpoint and recipes.
 
 In a checkout they lie beside this package; a wheel has them inside it (setup.py).
 """

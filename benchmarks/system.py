@@ -87,6 +87,7 @@ class Seats:
         self.progress, self.interrupt = engine.progress, engine.interrupt
         self.explain, self.score = engine.explain, engine.score
         self.project, self.trace = engine.project, engine.trace
+        self.activations = engine.activations
 
     @property
     def memory(self) -> EngineMemory:

@@ -1,4 +1,4 @@
-"""The name of the distribution, and its version in the documents."""
+"""What the distribution is called, and which version of it is spoken of."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The documentation's examples are the answers of the shipped checkpoint.
+"""What the documentation shows the shipped checkpoint to answer, compared with what it answers.
 
 `make examples` writes it anew after the checkpoint has changed: the comments behind `print` in
 docs/api.md and the translations in docs/samples.md. A sample whose translation has changed loses

@@ -85,7 +85,7 @@ FORMATS: dict[str, FileFormat] = {
         unpacked_size,
     ),
 }
-"""Formats by file name extension."""
+"""By file name extension."""
 
 SUFFIXES = tuple(FORMATS)
 

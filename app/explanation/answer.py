@@ -1,10 +1,10 @@
-"""The answer of POST /explain, in plain types."""
+"""What POST /explain answers, in plain types."""
 
 from dataclasses import dataclass, field
 from typing import Literal
 
 from app.translation.answers import Segment, Usage, described
-from model.engine.explanations import AttentionKind
+from model.engine.explanations import AttentionKind, StackName
 
 
 @dataclass(slots=True)
@@ -87,6 +87,42 @@ class ComputedAttention:
     output: list[float]
 
 
+@dataclass(slots=True)
+class ShownActivation:
+    """A vector of the position, by its sub-layer and its name within it."""
+
+    sublayer: str
+    name: str
+    vector: list[float]
+
+
+@dataclass(slots=True)
+class LikelyLogit:
+    """A token with one of the highest logits."""
+
+    piece: str
+    logit: float
+    probability: float = field(metadata=described("after the softmax over the whole vocabulary"))
+
+
+@dataclass(slots=True, kw_only=True)
+class LayerActivations:
+    """The vectors of one position: its embedding, one layer, and the end of its stack."""
+
+    stack: StackName
+    layer: int
+    token: int
+    piece: str = field(metadata=described("the token at this position; in the decoder, the last"))
+    embedding_scale: float = field(metadata=described("√d_model, or 1 where the model has none"))
+    vectors: list[ShownActivation]
+    logits: list[LikelyLogit] | None = field(
+        default=None, metadata=described("of the decoder: the highest, best first")
+    )
+    log_sum_exp: float | None = field(
+        default=None, metadata=described("log Σ e^logit over the vocabulary")
+    )
+
+
 @dataclass(slots=True, kw_only=True)
 class PositionTable:
     """The first rows of the model's positional encoding, [positions, d_model]."""
@@ -110,5 +146,6 @@ class ExplainAnswer:
     segment: Segment = field(metadata=described("its tokens and their spans"))
     search: ShownSearch
     attention: ComputedAttention | None = None
+    activations: LayerActivations | None = None
     positions: PositionTable | None = None
     usage: Usage

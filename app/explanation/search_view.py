@@ -3,17 +3,11 @@
 import asyncio
 import base64
 import math
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.errors import InvalidRequestError, TextTooLongError
 from app.explanation.answer import (
-    AttentionColumn,
-    ComputedAttention,
     EndedBeam,
     ExplainAnswer,
     LikelyToken,
@@ -22,16 +16,15 @@ from app.explanation.answer import (
     ShownSearch,
     ShownStep,
 )
+from app.explanation.given_pass import ActivationQuery, AttentionQuery, GivenPass
 from app.scheduling.fair_queue import Caller
 from app.translation import answers
-from app.translation.attention_view import check_kind
 from app.translation.explainer import ExplanationOptions
 from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import MAX_TOKEN_CHARACTERS, SegmentedText
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.decoding.trace import NextToken, SearchTrace
-from model.engine.explanations import AttentionKind, AttentionRow, Projections
 from model.transformer.positions import sinusoidal_positions
 
 MAX_SOURCE_TOKENS = 128
@@ -45,17 +38,7 @@ _RULES: dict[type, Literal["attend", "transformers", "marian"]] = {
 }
 
 DIGITS = 6
-"""Significant digits of the numbers in a vector."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionQuery:
-    """A row of attention to show in numbers; `layer` None is the last."""
-
-    kind: AttentionKind
-    layer: int | None
-    head: int
-    token: int
+"""Decimals of log-probabilities and probabilities."""
 
 
 class SearchView:
@@ -69,7 +52,11 @@ class SearchView:
         self._engines = step.model.scheduler.explanations
 
     async def explain(
-        self, source: str, attention: AttentionQuery | None, n_positions: int
+        self,
+        source: str,
+        attention: AttentionQuery | None,
+        activations: ActivationQuery | None,
+        n_positions: int,
     ) -> ExplainAnswer:
         """Return the search that POST /translate would make, and other requested parts.
 
@@ -93,7 +80,9 @@ class SearchView:
         segment = _only_segment(text)
         options = ExplanationOptions()
         [explained] = await self._step.model.explainer.explain(text, options, self._caller)
-        computed = await self._attention(attention, segment, explained) if attention else None
+        passed = GivenPass(self._step, self._caller, segment, explained)
+        computed = await passed.attention(attention) if attention else None
+        vectors = await passed.activations(activations) if activations else None
         log_probs = segment.best.log_probs
         return ExplainAnswer(
             model=self._step.model.name,
@@ -105,6 +94,7 @@ class SearchView:
             segment=explained,
             search=await asyncio.to_thread(self._search, segment, traces[segment]),
             attention=computed,
+            activations=vectors,
             positions=self._positions(n_positions) if n_positions else None,
             usage=answers.Usage(
                 characters=len(source),
@@ -155,35 +145,6 @@ class SearchView:
             steps=steps,
         )
 
-    async def _attention(
-        self, query: AttentionQuery, segment: Segment, explained: answers.Segment
-    ) -> ComputedAttention:
-        in_encoder, config = query.kind == "encoder", self._config
-        check_kind(query.kind, config)
-        n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
-        n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder
-        layer = n_layers - 1 if query.layer is None else query.layer
-        source = [token.piece for token in explained.source_tokens]
-        target = [token.piece for token in explained.target_tokens]
-        rows = source if in_encoder else target
-        for field, value, n in (
-            ("layer", layer, n_layers),
-            ("head", query.head, n_heads),
-            ("token", query.token, len(rows)),
-        ):
-            if value >= n:
-                raise InvalidRequestError.at(f"/attention/{field}", f"Should be less than {n}")
-        start = self._codec.piece(config.start_id)
-        columns = [start, *target[:-1]] if query.kind == "decoder" else source
-        target_ids = [token.id for token in segment.renderings[0].tokens]
-        projections = await self._engines.project(
-            segment.source_ids,
-            target_ids,
-            AttentionRow(query.kind, layer, query.token),
-            self._caller,
-        )
-        return _computed(replace(query, layer=layer), rows[query.token], projections, columns)
-
     def _positions(self, n_positions: int) -> PositionTable:
         n_rows = min(n_positions, self._config.max_length)
         shape = self._config
@@ -208,44 +169,6 @@ def _only_segment(text: SegmentedText) -> Segment:
             f"{MAX_SOURCE_TOKENS}, including the end of sentence and control symbols"
         )
     return segment
-
-
-def _computed(
-    at: AttentionQuery, piece: str, projections: Projections, pieces: list[str]
-) -> ComputedAttention:
-    """Equation 1 with numbers; the weights are the engine's own."""
-    query = projections.query[at.head, 0]
-    keys, values, weights = (
-        heads[at.head] for heads in (projections.keys, projections.values, projections.weights)
-    )
-    products = keys.astype(np.float64) @ query
-    scaled = products / math.sqrt(len(query))
-    return ComputedAttention(
-        kind=at.kind,
-        layer=at.layer or 0,
-        head=at.head,
-        token=at.token,
-        piece=piece,
-        d_k=len(query),
-        query=_numbers(query),
-        columns=[
-            AttentionColumn(
-                piece=column,
-                key=_numbers(keys[index]),
-                value=_numbers(values[index]),
-                product=float(products[index]),
-                scaled=float(scaled[index]),
-                seen=bool(projections.seen[index]),
-                weight=float(weights[index]),
-            )
-            for index, column in enumerate(pieces)
-        ],
-        output=_numbers(weights.astype(np.float64) @ values),
-    )
-
-
-def _numbers(vector: NDArray[np.floating]) -> list[float]:
-    return [float(f"{number:.{DIGITS}g}") for number in vector]
 
 
 def _rounded(log_prob: float) -> float:

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import TypeAdapter
 
 from app.explanation.answer import ExplainAnswer
-from app.explanation.search_view import AttentionQuery, SearchView
+from app.explanation.given_pass import ActivationQuery, AttentionQuery
+from app.explanation.search_view import SearchView
 from app.observe.tracing import record_stages
 from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
@@ -57,6 +58,7 @@ async def explain(request: Request, client: KnownClient, settings: CurrentSettin
     """Show how one sentence is translated: each step of the search, and attention with numbers."""
     parsed = ExplainRequest.parse(await read_json(request, settings.max_body_bytes))
     query = AttentionQuery(**dict(parsed.attention)) if parsed.attention else None
+    layer = ActivationQuery(**dict(parsed.activations)) if parsed.activations else None
     answer = await charged(
         request,
         client,
@@ -64,7 +66,7 @@ async def explain(request: Request, client: KnownClient, settings: CurrentSettin
         lambda runtime, timeout: runtime.service.explain(
             parsed.to_pipeline(),
             lambda step, caller: SearchView(step, caller).explain(
-                parsed.text, query, parsed.positions
+                parsed.text, query, layer, parsed.positions
             ),
             client.turn,
             timeout,

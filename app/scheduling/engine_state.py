@@ -1,4 +1,4 @@
-"""A thread's records of its engine: its segments, suspects, throughput, share of lists.
+"""What a thread records about its engine: its segments, suspects, throughput, share of lists.
 
 Pure data structures: no clock, no lock, no torch.
 """

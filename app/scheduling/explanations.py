@@ -11,7 +11,14 @@ from app.scheduling.requests import Explanation, Floats
 from app.scheduling.shared_queue import SharedQueue
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
-from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.explanations import (
+    Activation,
+    AttentionKind,
+    AttentionRow,
+    IdPair,
+    LayerRow,
+    Projections,
+)
 from model.engine.protocol import Engine
 
 TURN_TOKENS = 512
@@ -63,6 +70,18 @@ class QueuedExplanations:
         n_tokens = len(source_ids) + len(target_ids)
         return await self._call(
             lambda engine: engine.project(source_ids, target_ids, at), n_tokens, caller
+        )
+
+    async def activations(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        at: LayerRow,
+        caller: Caller | None = None,
+    ) -> list[Activation]:
+        n_tokens = len(source_ids) + len(target_ids)
+        return await self._call(
+            lambda engine: engine.activations(source_ids, target_ids, at), n_tokens, caller
         )
 
     async def trace(

@@ -126,7 +126,7 @@ class Glossary:
 
 
 NO_GLOSSARY = Glossary({})
-"""A glossary without terms."""
+"""Without terms."""
 
 
 def has_all_terms(terms: Sequence[Term], translation: str) -> bool:

@@ -1,4 +1,4 @@
-"""The pipeline's answers, in plain types; `app.wire` writes them as JSON.
+"""What the pipeline answers, in plain types; `app.wire` writes them as JSON.
 
 Field metadata and docstrings become descriptions in /openapi.json.
 """

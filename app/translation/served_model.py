@@ -30,7 +30,7 @@ WARM_UP_TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts of a model for GET /info; `digest` is None until the first load."""
+    """What GET /info shows of a model; `digest` is None until it was loaded once."""
 
     parameters: int
     engine: str
@@ -176,7 +176,7 @@ class KnownModel(ModelProfile):
 
     @property
     def facts(self) -> Facts:
-        """Return the facts of the last load, else the expected ones."""
+        """As when it was loaded last, else as expected."""
         if self.slot.model is not None:
             self._facts = self.slot.model.facts
         return self._facts

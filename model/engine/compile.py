@@ -37,7 +37,7 @@ from model.engine.cpu.kernels.work_queue import make_work_queue
 from model.engine.cpu.search import make_candidates
 from model.engine.cpu.terms import make_terms
 from model.engine.device import usable_cores
-from model.engine.explanations import AttentionKind, AttentionRow
+from model.engine.explanations import AttentionKind, AttentionRow, LayerRow, StackName
 from model.engine.protocol import Job
 from model.transformer.config import PRESETS, TransformerConfig
 
@@ -116,6 +116,8 @@ def _run_all(config: TransformerConfig, weights: Weights) -> None:
         for kind in get_args(AttentionKind):
             engine.explain(*pair, kind)
             engine.project(*pair, AttentionRow(kind, 0, 0))
+        for stack in get_args(StackName):
+            engine.activations(*pair, LayerRow(stack, 0, 0))
     with _nonsense():
         engine.score([pair], SearchOptions())
     with _nonsense():

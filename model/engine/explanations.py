@@ -1,4 +1,4 @@
-"""Explanations of single sentences by engines: attention, scores, the search.
+"""What engines compute about single sentences: attention, scores, the search.
 
 Imports no torch, as `protocol`.
 """
@@ -25,6 +25,33 @@ class AttentionRow(NamedTuple):
     kind: AttentionKind
     layer: int
     row: int
+
+
+StackName = Literal["encoder", "decoder"]
+
+
+class LayerRow(NamedTuple):
+    """Position `row` of a stack, in layer `layer`."""
+
+    stack: StackName
+    layer: int
+    row: int
+
+
+class Activation(NamedTuple):
+    """A vector [N] that a position has on its way through a model.
+
+    sublayer  embedding, self_attention, ssru, cross_attention, feed_forward, stack, output
+    name      of an embedding: token, position, and the sum after scaling (§3.4, §3.5); of an
+              attention: query, key, value, and context, the heads concatenated (§3.2.2); of an
+              SSRU: candidate, forget, cell; of the feed-forward network: hidden (§3.3); of every
+              sub-layer: output, residual, the sum with its input, and norm, before or after it
+              (§3.1); of a stack: input of the layer, norm after the last; of the output: logits [V]
+    """
+
+    sublayer: str
+    name: str
+    vector: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -69,6 +96,12 @@ class Explanations(Protocol):
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
         """The vectors of one row of an attention; S is the number of columns of `explain`."""
+
+    def activations(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: LayerRow
+    ) -> list[Activation]:
+        """The vectors of one position in the order of their computation: in its embedding, in one
+        layer, and, of the whole stack, its norm and the logits, over the whole vocabulary."""
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
         """The search of one sentence, step by step, with the same result as a job.

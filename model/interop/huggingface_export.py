@@ -61,7 +61,7 @@ class Form:
 
 
 TORCH_EPSILON = 1e-5
-"""Epsilon of LayerNorm in all their models."""
+"""Of LayerNorm, in all their models."""
 
 MARIAN = Form("marian", "MarianMTModel", "post", {"normalize_before": False})
 # Both keys are for CTranslate2; they are implied by Pegasus in `transformers`.

@@ -1,4 +1,4 @@
-"""Describes a folder that is neither a checkpoint nor a model that attend imports."""
+"""What a folder contains that is neither a checkpoint nor a model that attend imports."""
 
 from pathlib import Path
 

@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.trace import Beam, Ended, SearchStep, SearchTrace
-from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.explanations import (
+    Activation,
+    AttentionKind,
+    AttentionRow,
+    IdPair,
+    LayerRow,
+    Projections,
+)
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 
 POISON = 13
@@ -124,6 +131,13 @@ class FakeEngine:
         vectors = np.zeros((len(weights), weights.shape[1], 2), np.float32)
         seen = np.ones(weights.shape[1], np.bool_)
         return Projections(vectors[:, :1], vectors, vectors, weights, seen)
+
+    def activations(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: LayerRow
+    ) -> list[Activation]:
+        if POISON in source_ids:
+            raise RuntimeError("poison")
+        return [Activation("embedding", "token", np.zeros(2, np.float32))]
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
         found = outcome(Job(0, tuple(source_ids), options))

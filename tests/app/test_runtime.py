@@ -1,4 +1,4 @@
-"""From start to stop, and reloads while requests are in progress."""
+"""From start to stop, and what is put in the place of what while requests are on their way."""
 
 import asyncio
 import gc

@@ -1,6 +1,9 @@
-"""Attention and the inside of the model: the drawings show the API's numbers."""
+"""Attention and the inside of the model: what is drawn is what the API says."""
 
 import json
+import math
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,8 @@ import httpx
 import pytest
 from selenium import webdriver
 
-from model.interop.marian_import import import_firefox
+from model.interop.languages import Languages
+from model.interop.marian_import import import_firefox, import_marian
 from tests.app.server_process import serving
 from tests.browser.driving import Page, wait_for
 from tests.firefox_model import word_vocabulary, write_model
@@ -18,7 +22,7 @@ STATE = "?from=en&to=fr&text=The+house+is+green."
 
 
 def asked(page: Page, route: str, **body: Any) -> Any:
-    body = {"text": TEXT, "source": "en", "target": "fr"} | body
+    body = {"text": TEXT, "source": "en", "target": "fr", "split_sentences": False} | body
     return httpx.post(f"{page.server}/{route}", json=body, timeout=60).raise_for_status().json()
 
 
@@ -45,6 +49,63 @@ def heat(page: Page) -> tuple[int, int]:
     )
 
 
+def open_block(page: Page, block: str) -> None:
+    script = "document.querySelector(arguments[0]).dispatchEvent(new Event('click'))"
+    page.run(script, f'[data-block="{block}"]')
+    wait_for(block, lambda: page.all(f'#block[data-block="{block}"]'))
+
+
+READ_BLOCK = """
+const rows = (selector, read) => [...document.querySelectorAll(`#block ${selector}`)].map(read);
+const cells = (row) => [...row.querySelectorAll(".n")].map((cell) => cell.textContent);
+return {
+  vectors: rows("[data-vector]", (row) => [row.dataset.vector, row.querySelector(".values").textContent, ...cells(row)]),
+  weights: rows("[data-weight]", cells), logits: rows("[data-logit]", cells),
+};"""  # noqa: E501
+
+
+def check_blocks(page: Page, **body: Any) -> set[str]:
+    """Open every block of figure 1: its numbers are those of POST /explain. Returns their names."""
+    blocks = set(page.run(
+        "return [...document.querySelectorAll('[data-block]')].map((one) => one.dataset.block)"
+    )) - {""}  # fmt: skip
+    answers: dict[tuple[str, str], Any] = {}
+    for block in sorted(one for one in blocks if one):
+        open_block(page, block)
+        stack, sublayer, *_ = block.split("/")
+        in_encoder = stack == "encoder"
+        is_masked = sublayer == "self_attention" and not in_encoder
+        kind = "encoder" if in_encoder else "decoder" if is_masked else "cross"
+        if (stack, kind) not in answers:
+            at = {"token": 1 if in_encoder else 0}
+            answers[stack, kind] = asked(
+                page, "explain", attention=at | {"kind": kind},
+                activations=at | {"stack": stack}, **body,
+            )  # fmt: skip
+        answer = answers[stack, kind]
+        layer, shown = answer["activations"], page.run(READ_BLOCK)
+        vectors = {f"{one['sublayer']}.{one['name']}": one["vector"] for one in layer["vectors"]}
+        for name, first, length in shown["vectors"]:
+            told = "  ".join(f"{number:,.3f}" for number in vectors[name][:4])
+            assert first == f"{told} …", (block, name)
+            assert length == f"{math.hypot(*vectors[name]):,.2f}", (block, name)
+        if shown["weights"]:
+            assert shown["weights"] == [
+                [f"{one['product']:,.2f}", f"{one['scaled']:,.2f}", "0" if one["seen"] else "−∞",
+                 f"{one['weight']:.4f}"]
+                for one in answer["attention"]["columns"]
+            ], block  # fmt: skip
+        if shown["logits"]:
+            assert [row[0] for row in shown["logits"]] == [
+                f"{one['logit']:,.3f}" for one in layer["logits"]
+            ]
+            assert [row[2] for row in shown["logits"]] == [
+                f"{100 * one['probability']:.2f}%" for one in layer["logits"]
+            ]
+        assert any(shown.values()), block
+    return blocks
+
+
 @pytest.mark.parametrize(("kind", "layer"), [("cross", 1), ("encoder", 9), ("decoder", 1)])
 def test_the_heat_map_has_a_cell_for_every_weight(page: Page, kind: str, layer: int) -> None:
     page.go(f"#/attention{STATE}")
@@ -66,13 +127,34 @@ def test_heads_and_layers_look_different(page: Page) -> None:
     heat(page)
     seen = {pixels(page)}
     n_heads = len(weights(page, "cross", 1))
-    assert len(page.all(".heads button")) == n_heads
+    assert len(page.all(".maps .layer")) == 2
+    assert len(page.all(".maps button")) == 2 * n_heads
     for head in range(n_heads):
         choose(page, "head", head)
         seen.add(pixels(page))
     assert len(seen) == n_heads + 1
     choose(page, "layer", 0)
     wait_for("another layer", lambda: pixels(page) not in seen)
+
+
+def test_maps_and_lines_are_the_weights(page: Page) -> None:
+    page.go(f"#/attention{STATE}")
+    heat(page)
+    bits = re.findall(r"([\d.]+) bits", page.find(".maps").text)
+    expected = [-sum(w * math.log2(w) for row in head for w in row if w > 0) / len(head)
+                for layer in range(2) for head in weights(page, "cross", layer)]  # fmt: skip
+    assert [float(one) for one in bits] == pytest.approx(expected, abs=0.06)
+    page.all(".maps button")[0].click()
+    page.find('[name="look"][value="lines"]').find_element("xpath", "..").click()
+    head = weights(page, "cross", 0)[0]
+    wait_for("the lines", lambda: page.all("#attention-body .beside .lines"))
+    drawn = page.all(".beside .lines path")
+    assert abs(len(drawn) - sum(w >= 0.02 for row in head for w in row)) <= 1  # float16 on the way
+    explained = page.each(".specials dt", "textContent")
+    assert "<2fr>" in explained
+    assert "</s>" in explained
+    wait_for("both sentences", lambda: len(page.all("#figure-compare .lines")) == 2)
+    assert [one.text for one in page.all("#figure-compare .lines g.lit")] == ["it", "it"]
 
 
 def test_the_token_under_the_pointer_is_shown_in_both_texts(page: Page) -> None:
@@ -108,6 +190,7 @@ def test_the_heat_map_can_be_saved(page: Page) -> None:
 def test_the_numbers_of_the_attention_step_are_the_apis(page: Page) -> None:
     page.go(f"#/inside{STATE}")
     wait_for("the steps", lambda: page.all(".products tbody tr"))
+    open_block(page, "decoder/cross_attention")
     for token, head in ((0, 0), (2, 3)):
         choose(page, "step-token", token)
         choose(page, "step-head", head)
@@ -153,6 +236,43 @@ def test_the_architecture_has_this_models_numbers(page: Page) -> None:
     assert f"{n_heads} heads of {config['d_model'] // n_heads}" in drawn
 
 
+def test_the_numbers_of_every_block_are_the_apis(page: Page) -> None:
+    page.go(f"#/inside{STATE}")
+    wait_for("a block", lambda: page.all("#block"))
+    blocks = check_blocks(page)
+    assert {"encoder/stack", "decoder/stack", "decoder/self_attention/norm"} <= blocks  # pre-norm
+    assert "encoder/self_attention" in blocks
+
+
+def start_tour(page: Page) -> str:
+    """Returns what the button said, once there is an answer; each one builds it anew."""
+    wait_for("an answer", lambda: page.all("#block"))
+    script = "const start = document.querySelector('.tour-start'); start.click(); return start.textContent"  # noqa: E501
+    return str(page.run(script))
+
+
+def test_the_tour_is_left_with_escape_and_remembered(page: Page) -> None:
+    page.go(f"#/inside{STATE}")
+    start_tour(page)
+    titles = []
+    for step in range(3):
+        wait_for("the step", lambda n=step: f"{n + 1} of 8" in page.find("#tour").text)  # type: ignore[misc]
+        wait_for("what it is about", lambda: page.all(".pointed"))
+        titles.append(page.find("#tour h2").text)
+        page.find("#tour .primary").click()
+    assert titles == ["One sentence", "Tokens", "Embedding and position"]
+    page.find("#tour h2").send_keys("\ue00c")
+    wait_for("its end", lambda: not page.all("#tour"))
+    page.go(f"#/inside{STATE}")
+    assert "step 4" in start_tour(page)
+    for _ in range(5):
+        wait_for("what it is about", lambda: page.all(".pointed"))
+        page.find("#tour .primary").click()
+    wait_for("its end", lambda: not page.all("#tour"))
+    assert page.run("return localStorage.getItem('attend.tour')") == "0"
+    assert page.all("#view-translate:not([hidden])")
+
+
 def test_the_positions_are_the_models(page: Page) -> None:
     page.go(f"#/inside{STATE}")
     canvas = wait_for("the table", lambda: page.all("canvas.positions"))[0]
@@ -160,6 +280,13 @@ def test_the_positions_are_the_models(page: Page) -> None:
     assert size == [httpx.get(f"{page.server}/info").json()["config"]["d_model"], 128]
     canvas.send_keys("\ue014")
     assert "dimension 1" in page.find("#figure-positions .readout").text
+    product, elsewhere = re.findall(r" = ([\d.,]+)", page.find("#figure-positions .product").text)
+    assert product.rstrip(".,") == elsewhere.rstrip(".,")  # only the distance counts
+    page.all(".order button")[1].click()
+    order = ["The", "is", "house", "green."]
+    wait_for("another order", lambda: page.each(".words label", "innerText") == order)
+    expected = asked(page, "translate", text=" ".join(order))["translations"][0]["text"]
+    wait_for("its translation", lambda: page.all(".before-after dd")[1].text == expected)
 
 
 def test_without_a_text_there_is_an_example(page: Page) -> None:
@@ -179,26 +306,36 @@ def test_the_reference_has_every_route_and_tries_one(page: Page) -> None:
     assert '"translations"' in answer
 
 
-def test_models_are_drawn_before_they_are_loaded_and_afterwards(
-    browser: webdriver.Chrome, tmp_path: Path, kernels: None
+def test_models_of_a_shelf_are_drawn_before_they_are_loaded_and_afterwards(
+    browser: webdriver.Chrome, tmp_path: Path, kernels: None, make_folder: Callable[..., Path]
 ) -> None:
+    shelf = tmp_path / "shelf"
     for pair in ("de-en", "en-fr"):  # the first has not answered, and has no attention of its own
         letters = pair.replace("-", "")
         write_model(tmp_path / letters, "test", (word_vocabulary(60),), (60, 60), pair=letters)
-        import_firefox(tmp_path / letters, tmp_path / "shelf" / pair, pair)
-    flags = ("--models", str(tmp_path / "shelf"), "--log-level", "error")
-    with serving(None, *flags) as (_, client):
+        import_firefox(tmp_path / letters, shelf / pair, pair)
+    languages = Languages(("en",), ("es",))
+    import_marian(make_folder(), shelf / "en-es", "en-es", languages)  # post-norm
+    with serving(None, "--models", str(shelf), "--log-level", "error") as (_, client):
         page = Page(browser, str(client.base_url).rstrip("/"))
         browser.get("about:blank")
         page.go("#/inside?from=de&to=fr&text=w7")  # by both, so neither can be shown
         wait_for("a drawing", lambda: page.all("svg.figure1"))
-        facts = dict(zip(page.each(".facts dt", "innerText"), page.each(".facts dd", "innerText"),
-                         strict=True))  # fmt: skip
+        facts = dict(zip(page.each(".facts dt", "textContent"),
+                         page.each(".facts dd", "textContent"), strict=True))  # fmt: skip
         assert facts["digest"] == "–"
         assert "Recurrent unit" in page.find("svg.figure1").text
-        assert page.find("#status").text.startswith("2 models")
+        assert page.find("#status").text.startswith("3 models")
         page.go("#/inside?from=en&to=fr&text=w7+w8")
         wait_for("the steps", lambda: page.all(".products tbody tr"))
-        wait_for("the digest", lambda: "–" not in page.each(".facts dd", "innerText"))
+        wait_for("the digest", lambda: "–" not in page.each(".facts dd", "textContent"))
         assert "en-fr" in page.find("#inside-lead").text
+        blocks = check_blocks(page, text="w7 w8")
+        assert "decoder/ssru" in blocks
+        assert "decoder/self_attention" not in blocks
+        page.go("#/inside?from=en&to=es&text=the+cat+sees")
+        wait_for("the model", lambda: "en-es" in page.find("#inside-lead").text)
+        blocks = check_blocks(page, text="the cat sees", target="es")
+        assert "decoder/self_attention" in blocks
+        assert "decoder/stack" not in blocks  # nothing follows the last layer
         page.check_console()

@@ -16,7 +16,7 @@ const MADE = ["source", "target", "text", "format", "glossary", "choices"];
 const THEMES = ["auto", "light", "dark"];
 
 const made = (state) => Object.fromEntries(MADE.map((name) => [name, state[name]]));
-const store = new Store({ ...EMPTY, ...fromFragment(location.hash), result: null, sentence: 0, info: null, languages: [], settings: {} });
+const store = new Store({ ...EMPTY, ...fromFragment(location.hash), result: null, sentence: 0, block: "encoder/self_attention", info: null, languages: [], settings: {} });
 const history = new History(made(store.state));
 let isReplaying = false;
 

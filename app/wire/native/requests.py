@@ -24,7 +24,7 @@ from app.wire.native.fields import (
     WireRequest,
     without_surrogates,
 )
-from model.engine.explanations import AttentionKind
+from model.engine.explanations import AttentionKind, StackName
 
 MAX_POSITIONS = 512
 """Maximum rows of the positional encoding in a response."""
@@ -161,10 +161,23 @@ class ExaminedAttention(WireRequest):
     )
 
 
+class ExaminedLayer(WireRequest):
+    """Selects the position and the layer whose vectors to show; all indices count from 0."""
+
+    stack: StackName = "encoder"
+    layer: int | None = Field(None, ge=0, description="Default: the last.")
+    token: int = Field(
+        0, ge=0, description="Position in the source, or, for decoder, of the token it predicts."
+    )
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise PydanticCustomError("text", "Input should be a string")
     return without_surrogates(value)
+
+
+_SHOWN_PARTS = {"attention", "activations", "positions"}
 
 
 class ExplainRequest(WireRequest):
@@ -187,13 +200,14 @@ class ExplainRequest(WireRequest):
     attention: ExaminedAttention | None = Field(
         None, description="A row of attention to show step by step."
     )
+    activations: ExaminedLayer | None = Field(
+        None, description="A position to follow through the embedding and one layer."
+    )
     positions: int = Field(
         0, ge=0, le=MAX_POSITIONS, description="Rows of the positional encoding to return."
     )
 
     def to_pipeline(self) -> TranslationRequest:
         """Return the request of the same search by POST /translate."""
-        shared = {
-            name: getattr(self, name) for name in self.model_fields_set - {"attention", "positions"}
-        }
+        shared = {name: getattr(self, name) for name in self.model_fields_set - _SHOWN_PARTS}
         return TranslateRequest(**shared | {"text": [self.text]}).to_pipeline()

@@ -5,7 +5,7 @@ It uses the engine's workspace, with slots and pages of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,27 +14,34 @@ from model.decoding.constraints import PieceEdges
 from model.decoding.hypothesis import SearchOptions, finished_hypothesis, outcome_of_rows
 from model.decoding.trace import N_LIKELIEST, Beam, Ended, NextToken, SearchStep, SearchTrace
 from model.engine.cpu import search
+from model.engine.cpu.activations import decoder_activations, encoder_activations
 from model.engine.cpu.capacity import MAX_ROWS, MAX_SENTENCES
-from model.engine.cpu.forward.decoder import NewSentences, decode, gather, join
+from model.engine.cpu.forward.decoder import NewSentences
 from model.engine.cpu.forward.encoder import encode
 from model.engine.cpu.forward.output import make_predictions, predict
 from model.engine.cpu.forward.slots import (
     MAX_BEAM,
     PAGE,
-    Pages,
     Slots,
     make_pages,
     make_slots,
-    occupy,
     pages_needed,
 )
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import Workspace, make_workspace
 from model.engine.cpu.hypotheses import finished_row, finished_rows
-from model.engine.cpu.kernels.arrays import Floats, Ints
+from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.work_queue import WorkQueue
+from model.engine.cpu.teacher_forcing import forced, memory_for
 from model.engine.cpu.terms import make_terms
-from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.explanations import (
+    Activation,
+    AttentionKind,
+    AttentionRow,
+    IdPair,
+    LayerRow,
+    Projections,
+)
 from model.engine.jobs import check_job, check_pair
 from model.engine.protocol import Job
 from model.transformer.config import TransformerConfig
@@ -74,9 +81,9 @@ class CpuExplanations:
         pair, weights = (source_ids, target_ids), self._weights
         if kind == "encoder":
             return _encoder_record(weights, self._work, source_ids)
-        slots, pages = _memory_for(weights, [pair])
+        slots, pages = memory_for(weights, [pair])
         of_self, of_cross = _decoder_records(weights, pair)
-        for _ in _forced(weights, self._work, [pair], slots, pages, of_self, of_cross):
+        for _ in forced(weights, self._work, [pair], slots, pages, of_self, of_cross):
             pass
         return of_self if kind == "decoder" else of_cross
 
@@ -97,9 +104,9 @@ class CpuExplanations:
         predictions = make_predictions(n_rows=len(pairs), max_best=1, max_named=1)
         predictions.n_named[:] = 1
         predictions.renormalises[:] = options.traits.renormalises
-        slots, pages = _memory_for(weights, pairs)
+        slots, pages = memory_for(weights, pairs)
         none = work.no_record
-        for in_row, at, tokens in _forced(weights, work, pairs, slots, pages, none, none):
+        for in_row, at, tokens in forced(weights, work, pairs, slots, pages, none, none):
             predictions.named["token"][: len(tokens), 0] = tokens
             predict(weights, len(tokens), slots, work, predictions)
             for row, (slot, t) in enumerate(zip(in_row, at, strict=True)):
@@ -127,12 +134,12 @@ class CpuExplanations:
             keys, values = work.keys[:n_source, :width], work.values[:n_source, :width]
         else:
             weights = weights._replace(decoder=weights.decoder._replace(n_layers=layer + 1))
-            slots, pages = _memory_for(weights, [pair])
+            slots, pages = memory_for(weights, [pair])
             of_self, of_cross = _decoder_records(weights, pair)
             is_self, n_heads = kind == "decoder", weights.decoder.n_heads
             record, queries = (of_self, work.self_query) if is_self else (of_cross, work.query)
             query = np.zeros((1, width), np.float32)
-            for t, _ in enumerate(_forced(weights, work, [pair], slots, pages, of_self, of_cross)):
+            for t, _ in enumerate(forced(weights, work, [pair], slots, pages, of_self, of_cross)):
                 if t == row:
                     query = queries[:1, :width].copy()
             positions = slots.path[0, :n_target] if is_self else slots.source[0, :n_source]
@@ -142,6 +149,16 @@ class CpuExplanations:
         n_columns = keys.shape[1]
         seen = np.arange(n_columns) <= (row if kind == "decoder" else n_columns)
         return Projections(query, keys, values, record[layer, :, row], seen)
+
+    def activations(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: LayerRow
+    ) -> list[Activation]:
+        """The vectors of one position in one layer; see `Explanations.activations`."""
+        check_pair(source_ids, target_ids, self._config)
+        if at.stack == "encoder":
+            return encoder_activations(self._config, self._weights, self._work, source_ids, at)
+        pair = source_ids, target_ids
+        return decoder_activations(self._config, self._weights, self._work, pair, at)
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
         """The search of one sentence; see `Explanations.trace`. Raises `NumericalError`, too."""
@@ -247,39 +264,6 @@ def _decoder_records(weights: Weights, pair: IdPair) -> tuple[Floats, Floats]:
     (n_source, n_target), decoder = map(len, pair), weights.decoder
     shape = decoder.n_layers, decoder.n_heads, n_target
     return np.zeros((*shape, n_target), np.float32), np.zeros((*shape, n_source), np.float32)
-
-
-def _memory_for(weights: Weights, pairs: Sequence[IdPair]) -> tuple[Slots, Pages]:
-    """Return a slot for each pair, in order, with one hypothesis."""
-    sizes = [(len(source_ids), len(target_ids)) for source_ids, target_ids in pairs]
-    slots = make_slots(len(pairs), max(map(max, sizes)))
-    pages = make_pages(weights, sum(pages_needed(source, 1, target) for source, target in sizes))
-    for slot, (n_source, n_target) in enumerate(sizes):
-        occupy(slots, slot, pages, n_source, 1, 1, n_target, weights.shape.start_id)
-    return slots, pages
-
-
-def _forced(
-    weights: Weights, work: Workspace, pairs: Sequence[IdPair], slots: Slots, pages: Pages,
-    of_self: Floats, of_cross: Floats,
-) -> Iterator[tuple[Ints, Ints, Ints]]:  # fmt: skip
-    """Feed the targets, a token of each a step; the decoder's output of each step is in work.x.
-
-    Yields the slots, positions and target tokens of its rows.
-    """
-    targets = [np.array(target_ids, np.int64) for _, target_ids in pairs]
-    lengths = np.array([len(target) for target in targets])
-    new = NewSentences.of([source_ids for source_ids, _ in pairs], range(len(pairs)))
-    join(weights, new, slots, pages, work)
-    while n_rows := gather(weights, slots, pages, work):
-        decode(weights, n_rows, slots, pages, work, of_self, of_cross)
-        in_row = work.row_slot[:n_rows].copy()
-        at = slots.length[in_row]
-        tokens = np.array([targets[slot][t] for slot, t in zip(in_row, at, strict=True)])
-        yield in_row, at, tokens
-        slots.latest[in_row, 0] = tokens
-        slots.length[in_row] += 1
-        slots.active[in_row] = slots.length[in_row] < lengths[in_row]
 
 
 def _in_heads(rows: Floats, n_heads: int) -> Floats:

@@ -30,7 +30,7 @@ RECOVERY_STEPS = 500
 
 
 class Kind(NamedTuple):
-    """Shared by the sentences of a batch: the beam size and traits of the search, and whether any
+    """What the sentences of a batch share: the beam size and traits of the search, and whether any
     needs more positions than steps are recorded for.
 
     Long ones have a batch of their own, which is dropped when it is empty: the slots of a batch

@@ -14,7 +14,15 @@ from model.decoding.distribution import given_log_probs
 from model.decoding.hypothesis import SearchOptions, outcome
 from model.decoding.trace import SearchTrace
 from model.decoding.tracing import traced_search
-from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.explanations import (
+    Activation,
+    AttentionKind,
+    AttentionRow,
+    IdPair,
+    LayerRow,
+    Projections,
+)
+from model.engine.torch.activations import activations
 from model.transformer.transformer import AttentionRecord, Transformer
 
 
@@ -93,6 +101,13 @@ class TorchExplanations:
         n_columns = weights.shape[-1]
         seen = np.arange(n_columns) <= (row if kind == "decoder" else n_columns)
         return Projections(query[:, row : row + 1], keys, values, weights[layer, :, row], seen)
+
+    @torch.inference_mode()
+    def activations(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: LayerRow
+    ) -> list[Activation]:
+        """The vectors of one position in one layer; see `Explanations.activations`."""
+        return activations(self._model, (source_ids, target_ids), at)
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
         """The search of one sentence, without shortlist like those of the engine.

@@ -40,7 +40,7 @@ def own(tiny_checkpoint: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gold(attend: Attend, own: Path, pairs: Path, tmp_path: Path) -> Path:
-    """The links that `own` finds, beside their text."""
+    """What `own` itself says, beside its text."""
     write(tmp_path / "gold.en", ENGLISH)
     write(tmp_path / "gold.fr", FRENCH)
     return write(tmp_path / "gold.links", run(attend, own, pairs).splitlines())

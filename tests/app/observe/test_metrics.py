@@ -1,4 +1,4 @@
-"""The metrics, which contain only numbers of a request."""
+"""What is counted, and that nothing of a request gets into it but its numbers."""
 
 import asyncio
 import re

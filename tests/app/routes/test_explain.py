@@ -196,3 +196,49 @@ async def test_imported_rules(
     ended = [one for step in answer["search"]["steps"] for one in step["ended"]]
     assert any(one["score"] == answer["score"] for one in ended)
     assert sum(one["weight"] for one in answer["attention"]["columns"]) == pytest.approx(1)
+
+
+async def test_a_position_is_followed_through_its_layer(served: Client) -> None:
+    layer = {"stack": "decoder", "layer": 0, "token": 1}
+    attention = {"kind": "cross", "layer": 0, "head": 0, "token": 1}
+    answer = await explained(served, activations=layer, attention=attention)
+    shown = answer["activations"]
+    tokens = answer["segment"]["target_tokens"]
+    assert {name: shown[name] for name in layer} == layer
+    assert shown["piece"] == tokens[0]["piece"]
+    vectors = {(one["sublayer"], one["name"]): one["vector"] for one in shown["vectors"]}
+    token, position, total = (
+        np.array(vectors["embedding", name]) for name in ("token", "position", "sum")
+    )
+    assert total == pytest.approx(token * shown["embedding_scale"] + position, abs=1e-4)
+    query, context = (vectors["cross_attention", name] for name in ("query", "context"))
+    d_k = answer["attention"]["d_k"]
+    assert query[:d_k] == answer["attention"]["query"]
+    assert context[:d_k] == pytest.approx(answer["attention"]["output"], abs=1e-4)
+    likely = {one["piece"]: one["probability"] for one in shown["logits"]}
+    assert list(likely.values()) == sorted(likely.values(), reverse=True)
+    for one in shown["logits"]:
+        assert math.log(one["probability"]) == pytest.approx(
+            one["logit"] - shown["log_sum_exp"], abs=1e-6
+        )
+    chosen = tokens[1]
+    if chosen["piece"] in likely:
+        assert math.log(likely[chosen["piece"]]) == pytest.approx(chosen["log_prob"], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"layer": 99}, "/activations/layer"),
+        ({"token": 99}, "/activations/token"),
+        ({"stack": "middle"}, "/activations/stack"),
+        ({"head": 0}, "/activations/head"),
+    ],
+    ids=str,
+)
+async def test_a_position_that_there_is_not(
+    served: Client, changes: dict[str, Any], pointer: str
+) -> None:
+    body = {"text": TEXT, "target": "fr", "activations": {"stack": "encoder"} | changes}
+    errors = problem(await served.post("/explain", json=body), 422, "invalid-request")["errors"]
+    assert [one["pointer"] for one in errors] == [pointer]

@@ -1,4 +1,4 @@
-"""Partial results that the scheduler passes on."""
+"""What the scheduler tells of sentences before they are done."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Clients that do not read their responses."""
+"""Clients that do not read what they asked for."""
 
 import asyncio
 import time

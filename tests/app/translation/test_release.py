@@ -1,4 +1,4 @@
-"""A request's objects are freed when it ends, without the garbage collector."""
+"""What a request holds is freed when it ends, and not when the collector comes by."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""A request of any kind visits each stage once with each of its texts."""
+"""How often a request comes to each stage: once, whatever its kind, with each text that it has."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -28,7 +28,7 @@ EN_FR = {"source": "en", "target": "fr", "beam_size": 1}  # a fake engine's beam
 
 
 class Visits(Counter[tuple[str, object]]):
-    """Calls by stage and arguments."""
+    """By stage and what it was given."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         super().__init__()

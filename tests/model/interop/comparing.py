@@ -1,4 +1,4 @@
-"""Compares the answers of an imported model with those of its `transformers` original."""
+"""What an imported model answers, beside the model of `transformers` that it was made from."""
 
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 import { byId, el, picker, segmented } from "../frame/dom.js";
 import { describe } from "../server/failures.js";
+import { blockPanel, kindOf, partsOf } from "./block.js";
 import { facts, figure1 } from "./figure1.js";
 import { decodeHalf } from "./half.js";
 import { positionsFigure } from "./positions.js";
@@ -10,14 +11,19 @@ import { searchTree } from "./search_tree.js";
 import { get, post } from "../server/server.js";
 import { number, t, whenLocaleChanges } from "../frame/strings.js";
 import { isSame, sentencePicker, subjectOf, subjectRequest } from "./subject.js";
-import { kindsOf, label } from "./tokens.js";
+import { specialsList } from "./specials.js";
+import { tokenChips, kindsOf, label } from "./tokens.js";
+import { tourButton } from "./tour.js";
+import { wordOrder } from "./word_order.js";
 
 const POSITIONS = 128;
 const MOST_BEAMS = 8;
+const BLOCKS = { encoder: "encoder/self_attention", decoder: "decoder/self_attention", cross: "decoder/cross_attention" };
 
 /** Build the view in an element, and keep it up to date while it is shown. */
 export function showInside(place, store) {
-  const attention = { kind: "cross", layer: null, head: 0, token: 0 };
+  const attention = { kind: kindOf(store.state.block), layer: null, head: 0, token: 1 };
+  let focusNext = null;
   const search = {};
   let answer = null;
   let positions = null; // {table, shape, name: of the model they are of, drawn}
@@ -34,7 +40,7 @@ export function showInside(place, store) {
       text.textContent = t(`${name}.${variant}`, values);
     } };
   };
-  const cards = Object.fromEntries(["figure", "search", "step", "positions"].map((name) => [name, card(name)]));
+  const cards = Object.fromEntries(["tokens", "figure", "step", "search", "positions"].map((name) => [name, card(name)]));
   place.replaceChildren(controls, problem, ...Object.values(cards).map(({ section }) => section));
 
   const model = () => {
@@ -47,18 +53,45 @@ export function showInside(place, store) {
     cards.figure.say();
     if (!shown) return;
     byId("inside-lead").textContent = t("inside.lead", { model: shown.model, parameters: number(shown.parameters) });
-    cards.figure.body.replaceChildren(el("div", { className: "columns" }, el("div", {}, figure1(shown)), facts(shown)));
+    const { block } = store.state;
+    const isOpen = answer?.activations && partsOf(block).stack === answer.activations.stack;
+    const lengths = answer && { encoder: answer.segment.source_tokens.length, decoder: answer.segment.target_tokens.length };
+    const panel = isOpen ? blockPanel(block, shown.config, answer, (changes, focus) => { Object.assign(attention, changes); load(focus); }) : null;
+    if (panel) panel.dataset.block = block;
+    cards.figure.body.replaceChildren(el("div", { className: "columns architecture" },
+      figure1(shown, lengths, isOpen ? block : null, (chosen) => open(chosen)), el("div", {}, panel, el("details", { open: !panel }, el("summary", {}, t("figure.about")), facts(shown)))));
+  }
+
+  /** Open a block of figure 1: its numbers, and the row of attention that belongs to it. */
+  function open(block, focus = `[data-block="${block}"]`) {
+    focusNext = focus;
+    store.set({ block });
+  }
+
+  /** The shown row of attention is of the stack of the open block. */
+  function follow(block) {
+    const kind = kindOf(block);
+    if (attention.kind === kind) return;
+    if (attention.kind === "encoder" || kind === "encoder") Object.assign(attention, { layer: null, token: kind === "encoder" ? 1 : 0 });
+    Object.assign(attention, { kind, head: 0 });
   }
 
   function showAnswer() {
-    for (const name of ["search", "step", "positions"]) cards[name].section.hidden = !answer;
-    controls.replaceChildren(sentencePicker(subject, store));
+    for (const name of ["tokens", "search", "step", "positions"]) cards[name].section.hidden = !answer;
+    controls.replaceChildren(tourButton(store), sentencePicker(subject, store));
     if (!answer) return;
+    showTokens();
     showSearch();
     showSteps();
     cards.positions.say();
     positions.drawn = positionsFigure(positions.table, positions.shape);
-    cards.positions.body.replaceChildren(positions.drawn.figure);
+    cards.positions.body.replaceChildren(positions.drawn.figure, wordOrder(subject, positions.table, positions.shape));
+  }
+
+  function showTokens() {
+    const { source_tokens: source, target_tokens: target } = answer.segment;
+    cards.tokens.say({ source: source.length, target: target.length });
+    cards.tokens.body.replaceChildren(tokenChips(source, subject.source), tokenChips(target, subject.target), specialsList([...source, ...target].map(({ piece }) => piece)));
   }
 
   function showSearch() {
@@ -84,7 +117,7 @@ export function showInside(place, store) {
     const upTo = (n) => [...Array(n).keys()].map((i) => [i, i + 1]);
     const tokens = answer.segment[inEncoder ? "source_tokens" : "target_tokens"].map(({ piece }, i) => [i, label(piece)]);
     cards.step.body.replaceChildren(el("div", { className: "controls" },
-      segmented("step-kind", t("attention.kind"), kindsOf(model()).map((kind) => [kind, t(`attention.${kind}`)]), shown.kind, (kind) => again({ kind, layer: null, head: 0, token: 0 }, `input[value=${kind}][name=step-kind]`)),
+      segmented("step-kind", t("attention.kind"), kindsOf(model()).map((kind) => [kind, t(`attention.${kind}`)]), shown.kind, (kind) => open(BLOCKS[kind], `input[value=${kind}][name=step-kind]`)),
       picker("step-layer", t("attention.layer"), upTo(layers), shown.layer, (layer) => again({ layer: Number(layer) }, "step-layer")),
       picker("step-head", t("attention.head"), upTo(heads), shown.head, (head) => again({ head: Number(head) }, "step-head")),
       picker("step-token", t("step.token"), tokens, shown.token, (token) => again({ token: Number(token) }, "step-token"))), productsTable(shown));
@@ -94,17 +127,22 @@ export function showInside(place, store) {
   async function load(focus = null) {
     const before = subject;
     subject = subjectOf(store.state);
-    if (!isSame(before, subject)) Object.assign(attention, { token: 0 });
+    if (!isSame(before, subject)) attention.token = attention.kind === "encoder" ? 1 : 0; // a word, not the language
+    // Another pair may have another model, whose decoder has no such block.
+    if (before && (before.source !== subject?.source || before.target !== subject?.target)) store.set({ block: BLOCKS.encoder });
     const mine = asked += 1;
     if (!subject) {
       answer = null;
       fail(store.state.text.trim() && store.state.result ? t("explain.unavailable", { detail: "" }) : "");
       return;
     }
-    const wanted = { ...attention };
+    const { block } = store.state;
+    const { kind, ...wanted } = attention;
     if (wanted.layer === null) delete wanted.layer;
+    const layer = { ...wanted, stack: partsOf(block).stack };
+    delete layer.head;
     try {
-      const body = { ...subjectRequest(subject, store.state), ...search, split_sentences: false, attention: wanted, positions: POSITIONS };
+      const body = { ...subjectRequest(subject, store.state), ...search, split_sentences: false, attention: { kind, ...wanted }, activations: layer, positions: POSITIONS };
       const found = await post("explain", body);
       if (mine !== asked) return;
       answer = found;
@@ -113,7 +151,8 @@ export function showInside(place, store) {
       showModel();
       showAnswer();
       if (model()?.digest === null) store.set({ info: await get("info") }); // it has been loaded
-      if (focus) (document.getElementById(focus) ?? place.querySelector(focus))?.focus();
+      if (focus) (document.getElementById(focus) ?? place.querySelector(focus))?.focus({ preventScroll: true });
+      if (focus?.startsWith("[data-block")) document.getElementById("block").scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (mine !== asked) return;
       answer = null;
@@ -131,6 +170,7 @@ export function showInside(place, store) {
   store.watch((state, changed) => {
     if (state.view !== "inside") return;
     if (changed.has("info")) { showModel(); repaint(); }
+    if (changed.has("block")) { follow(state.block); load(focusNext); focusNext = null; return; }
     if (["view", "result", "sentence", "languages", "glossary"].some((what) => changed.has(what))) {
       if (!answer || changed.has("glossary") || !isSame(subject, subjectOf(state))) load();
     }

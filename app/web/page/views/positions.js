@@ -3,6 +3,7 @@
 import { announce, el, svg } from "../frame/dom.js";
 import { number, t } from "../frame/strings.js";
 import { paint } from "./vectors.js";
+import { dotProduct } from "./word_order.js";
 
 const WIDTH = 560;
 const HEIGHT = 150;
@@ -45,6 +46,7 @@ export function positionsFigure(table, [rows, columns]) {
   const canvas = el("canvas", { className: "positions", tabIndex: 0, role: "application", ariaLabel: t("positions.table") });
   const readout = el("p", { className: "readout" });
   const common = el("div", {});
+  const product = el("p", { className: "readout product" });
   const caption = el("h3", {});
   let cell = [Math.min(20, rows - 1), 0];
   const draw = () => paint(canvas, table, rows, columns);
@@ -53,8 +55,17 @@ export function positionsFigure(table, [rows, columns]) {
     slider.value = chosen;
     caption.textContent = t("positions.common", { position: chosen });
     common.replaceChildren(curve(cosines(table, rows, columns, chosen), chosen));
+    multiply();
+  };
+  /** The dot products of the two positions, and of two others as far apart. */
+  const multiply = () => {
+    const [p, q] = [Number(slider.value), Number(other.value)];
+    const by = Math.max(p, q) + 8 < rows ? 8 : -Math.min(p, q);
+    const values = { p, q, value: number(dotProduct(table, columns, p, q), 2), r: p + by, s: q + by, moved: number(dotProduct(table, columns, p + by, q + by), 2), distance: Math.abs(p - q) };
+    product.textContent = t("positions.product", values);
   };
   const slider = el("input", { type: "range", min: 0, max: rows - 1, ariaLabel: t("positions.axis"), oninput: (event) => choose(event.target.value) });
+  const other = el("input", { type: "range", min: 0, max: rows - 1, value: Math.min(rows - 1, 24), id: "other-position", oninput: () => multiply() });
   const show = ([position, dimension]) => {
     cell = [position, dimension];
     const turns = period(table, rows, columns, dimension);
@@ -80,6 +91,6 @@ export function positionsFigure(table, [rows, columns]) {
   choose(cell[0]);
   const figure = el("div", { className: "columns" },
     el("div", {}, el("div", { className: "axes" }, el("span", { className: "down" }, `${t("positions.axis")} →`), canvas, el("span", { className: "across" }, `${t("positions.dimension")} →`)), readout),
-    el("div", {}, caption, common, slider));
+    el("div", {}, caption, common, slider, el("label", { className: "quiet", htmlFor: "other-position" }, t("positions.other")), other, product));
   return { figure, draw };
 }

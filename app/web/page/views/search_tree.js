@@ -85,7 +85,7 @@ export function searchTree(answer) {
     const name = beam.piece === null ? t("search.start") : label(beam.piece);
     const fate = over ? t("search.finished", { score: number(over.score, 2) }) : t(isAlive ? "search.survives" : "search.dropped");
     const node = svg("g", {
-      class: ["node", isChosen ? "chosen" : "", isAlive || over ? "" : "dead"].join(" "), role: "button", tabindex: step || place ? -1 : 0,
+      class: ["node", isChosen ? "chosen" : "", isAlive || over ? "" : "dead"].join(" "), role: "button", "data-step": step || place ? step + 1 : "start", tabindex: step || place ? -1 : 0,
       "aria-label": `${t("search.step", { step: step + 1, n: beams.length })}: ${name}, ${t("search.total", { total: number(beam.log_prob, 2) })}, ${fate}`,
       onclick: () => show(step, place), onfocus: () => show(step, place), onkeydown: (event) => move(event),
     },

@@ -41,3 +41,8 @@ export function tokenElements(text, tokens) {
   pieces.push(text.slice(at));
   return { pieces, nodes };
 }
+
+/** The pieces of a text in a row. */
+export function tokenChips(tokens, lang) {
+  return el("p", { className: "chips", lang }, tokens.map(({ piece }) => el("span", {}, label(piece))));
+}

@@ -1,4 +1,4 @@
-"""Facts that must not change arrive with any output of a model."""
+"""What may not change arrives whatever a model makes of its input."""
 
 import re
 from collections.abc import Callable

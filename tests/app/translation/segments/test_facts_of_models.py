@@ -1,4 +1,4 @@
-"""Facts that must not change arrive from imported models of every architecture."""
+"""What may not change arrives from imported models of every architecture, whatever they answer."""
 
 from collections.abc import Callable
 from functools import partial

@@ -15,6 +15,16 @@ const { targetsOf } = await page("panes/languages");
 const { label, axes } = await page("views/tokens");
 const { headWeights } = await page("views/attention");
 const { cosines, period } = await page("views/positions");
+const { sublayers } = await page("views/figure1");
+const { kindOf, rowsOf } = await page("views/block");
+const { piecesOf } = await page("views/formula");
+const { entropy, roleOf } = await page("views/head_role");
+const { headOf } = await page("views/maps");
+const { linesOf } = await page("views/lines");
+const { specialsOf, targetOf } = await page("views/specials");
+const { dotProduct, moved } = await page("views/word_order");
+const { firstToken } = await page("views/compare");
+const { stepsFor } = await page("views/tour");
 const { endOf, fateOf, pathTo, saidBy } = await page("views/search_tree");
 const { examples } = await page("server/clients");
 const { shownType, withoutRefs } = await page("reference/schema");
@@ -155,6 +165,8 @@ test("one head is cut out, and the mean is of all", () => {
   const weights = Float32Array.from([1, 2, 3, 4, 5, 6, 7, 8]);
   assert.deepEqual([...headWeights(weights, [1, 2, 2, 2], 1)], [5, 6, 7, 8]);
   assert.deepEqual([...headWeights(weights, [1, 2, 2, 2], "mean")], [3, 4, 5, 6]);
+  assert.deepEqual([...headWeights(weights, [2, 1, 2, 2], "mean", 1)], [5, 6, 7, 8]);
+  assert.deepEqual([...headOf(weights, [2, 1, 2, 2], 1, 0)], [5, 6, 7, 8]);
 });
 
 test("a position has most in common with itself", () => {
@@ -217,4 +229,60 @@ test("a count agrees with its noun", () => {
   setLocale("fr");
   assert.equal(t("status.threads", { n: 1 }), "1 fil");
   setLocale("en");
+});
+
+test("figure 1 has the order of norms and additions of a model", () => {
+  const config = { d_model: 8, n_heads: 2, d_ff: 16, activation: "relu", norm_order: "post", autoregression: "self-attention" };
+  const names = (changes, stack) => sublayers({ ...config, ...changes }, stack).map(({ block, kind }) => `${block.split("/").slice(1).join(".")}:${kind}`);
+  assert.deepEqual(names({}, "encoder"), ["self_attention:attention", "self_attention.norm:norm", "feed_forward:ffn", "feed_forward.norm:norm"]);
+  assert.deepEqual(names({ norm_order: "pre" }, "encoder").slice(0, 3), ["self_attention.norm:norm", "self_attention:attention", "self_attention.norm:add"]);
+  assert.deepEqual(names({ autoregression: "ssru" }, "decoder").slice(0, 3), ["ssru:attention", "ssru.norm:norm", "cross_attention:attention"]);
+  assert.deepEqual(rowsOf("encoder/feed_forward", config).map((row) => row[2]), ["hidden", "output"]);
+  assert.deepEqual(rowsOf("encoder/feed_forward/norm", config).map((row) => row[2]), ["output", "residual", "norm"]);
+  assert.deepEqual(rowsOf("encoder/feed_forward/norm", { ...config, norm_order: "pre" }).map((row) => row[2]), ["norm", "output", "residual"]);
+  assert.deepEqual(["encoder/embedding", "decoder/self_attention", "decoder/ssru", "decoder/softmax"].map(kindOf), ["encoder", "decoder", "cross", "cross"]);
+});
+
+test("a formula has its scripts", () => {
+  assert.deepEqual(piecesOf("x W^Q / √d_k"), [["", "x W"], ["^", "Q"], ["", " / √d"], ["_", "k"]]);
+  assert.deepEqual(piecesOf("d_{model}·2"), [["", "d"], ["_", "model"], ["", "·2"]]);
+});
+
+test("a head is named by where its weights go", () => {
+  const shifted = Float32Array.from([1, 0, 0, 1, 0, 0, 0, 1, 0]);
+  assert.equal(roleOf("encoder", shifted, 3, 3, ["a", "b", "</s>"]).name, "previous");
+  assert.equal(roleOf("decoder", Float32Array.from([1, 0, 0, 0, 1, 0, 0, 0, 1]), 3, 3, ["<s>", "a", "b"]).name, "previous");
+  const resting = roleOf("cross", Float32Array.from([0, 0.1, 0.9, 0, 0.1, 0.9]), 2, 3, ["a", "b", "</s>"]);
+  assert.deepEqual([resting.name, Math.round(100 * resting.share)], ["end", 90]);
+  const even = new Float32Array(16).fill(0.25);
+  assert.equal(roleOf("cross", even, 4, 4, ["a", "b", "c", "d"]).name, "spread");
+  assert.equal(entropy(even, 4, 4), 2);
+  assert.equal(roleOf("cross", Float32Array.from([0, 1, 0, 0, 0, 1, 1, 0, 0]), 3, 3, ["a", "b", "."]).name, "one");
+});
+
+test("lines are of the weights that can be seen", () => {
+  const matrix = { rows: 2, columns: 2, weights: [0.99, 0.01, 0.5, 0.5] };
+  assert.deepEqual(linesOf(matrix), [[0, 0, 0.99], [1, 0, 0.5], [1, 1, 0.5]]);
+  assert.deepEqual(linesOf(matrix, 0), [[0, 0, 0.99]]);
+});
+
+test("tokens that are no words are explained, each once", () => {
+  assert.deepEqual(["<2fr>", ">>pt<<", "__de__", "fra_Latn", "▁fr", "</s>"].map(targetOf), ["fr", "pt", "de", "fra", null, null]);
+  assert.deepEqual(specialsOf(["<2fr>", "▁a", "b", "c", "</s>", "</s>"]).map(([name]) => name), ["<2fr>", "</s>", "·"]);
+  assert.deepEqual(specialsOf(["▁a", "."]), []);
+});
+
+test("a word moves within its sentence", () => {
+  assert.deepEqual(moved(["a", "b", "c"], 0, 1), { words: ["b", "a", "c"], at: 1 });
+  assert.deepEqual(moved(["a", "b", "c"], 2, 5), { words: ["a", "b", "c"], at: 2 });
+  assert.equal(dotProduct(Float32Array.from([1, 2, 3, 4]), 2, 0, 1), 11);
+  assert.equal(firstToken(["▁because", "▁it", "▁was"]), 1);
+  assert.equal(firstToken(["</s>"]), 0);
+});
+
+test("the tour has eight steps for every model", () => {
+  const blocks = (autoregression) => stepsFor({ config: { autoregression } }).map(({ block }) => block);
+  assert.equal(blocks("ssru").length, 8);
+  assert.ok(blocks("ssru").includes("decoder/ssru") && blocks("self-attention").includes("decoder/self_attention"));
+  for (const model of [null, { config: { autoregression: "ssru" } }]) for (const { name } of stepsFor(model)) assert.ok(`tour.${name}` in ENGLISH && `tour.${name}.title` in ENGLISH);
 });

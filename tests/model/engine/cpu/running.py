@@ -1,4 +1,4 @@
-"""Shared by the tests of the CPU engine: building an engine, running it, checking it."""
+"""What the tests of the CPU engine share: building an engine, running it, checking it."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -102,6 +102,6 @@ def check_pages(engine: CpuEngine) -> None:
 
 
 def advance(engine: CpuEngine) -> list[Finished]:
-    """Advance by one token."""
+    """By one token."""
     engine.interrupt()
     return engine.step()

@@ -1,4 +1,4 @@
-"""The capacity of an engine, measured by the jobs that it admits."""
+"""What an engine has room for, told by how much it takes."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A job that fails in the engine fails alone, and the engine continues."""
+"""What fails in the engine fails alone, and the engine goes on."""
 
 from collections.abc import Callable
 from typing import Any

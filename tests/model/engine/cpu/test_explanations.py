@@ -1,7 +1,8 @@
-"""Explanations of a search and of attention match the engine's own results."""
+"""What an engine shows of a search and of an attention is what it does."""
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
 from model.engine.eager import EagerEngine
-from model.engine.explanations import AttentionKind, AttentionRow
+from model.engine.explanations import AttentionKind, AttentionRow, LayerRow, StackName
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import alone, cpu_engine
@@ -162,3 +163,61 @@ def test_float32_projects_as_the_reference(make_speaker: MakeModel, kind: Attent
     expected = EagerEngine(model).project(*request)
     for name in ("query", "keys", "values", "weights", "seen"):
         np.testing.assert_allclose(getattr(shown, name), getattr(expected, name), atol=1e-4)
+
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "pre": {"norm_order": "pre"},
+    "post": {"norm_order": "post", "decoder_d_ff": 48, "decoder_n_heads": 2},
+    "ssru": {"norm_order": "post", "autoregression": "ssru", "output_bias": True},
+}
+SOURCE, TARGET = (5, 9, 7, 3, 1), (4, 8, 6, 1)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_activations_are_the_references(
+    make_speaker: MakeModel, stack: StackName, shape: str
+) -> None:
+    model = make_speaker(n_encoder_layers=2, n_decoder_layers=2, **SHAPES[shape])
+    exact, reference = cpu_engine(model, "float32"), EagerEngine(model)
+    for layer, row in ((0, 0), (1, 2), (1, 3)):
+        at = LayerRow(stack, layer, row)
+        expected = reference.activations(SOURCE, TARGET, at)
+        found = exact.activations(SOURCE, TARGET, at)
+        assert [one[:2] for one in found] == [one[:2] for one in expected]
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours.vector, theirs.vector, atol=1e-4, err_msg=ours.name)
+
+
+@ENGINES
+@pytest.mark.parametrize("shape", SHAPES)
+def test_activations_are_those_of_the_pass(
+    make_speaker: MakeModel, make_engine: MakeEngine, shape: str
+) -> None:
+    """They end in the logits that score the target, and agree with the attention's vectors."""
+    model = make_speaker(n_encoder_layers=2, n_decoder_layers=2, **SHAPES[shape])
+    engine = make_engine(model)
+    [scored] = engine.score([(SOURCE, TARGET)], SearchOptions())
+    for row, token in enumerate(TARGET):
+        found = vectors(engine, LayerRow("decoder", 1, row))
+        logits = found["output", "logits"].astype(np.float64)
+        log_prob = logits[token] - np.log(np.exp(logits).sum())
+        assert log_prob == pytest.approx(float(scored[row]), abs=1e-3)
+        shown = engine.project(SOURCE, TARGET, AttentionRow("cross", 1, row))
+        np.testing.assert_array_equal(found["cross_attention", "query"], shown.query.ravel())
+        context = (shown.weights[:, None] @ shown.values).ravel()
+        np.testing.assert_allclose(found["cross_attention", "context"], context, atol=1e-5)
+        first = "ssru" if shape == "ssru" else "self_attention"
+        for before, sublayer in ((first, "cross_attention"), ("cross_attention", "feed_forward")):
+            state = found[before, "residual" if shape == "pre" else "norm"]
+            total = state + found[sublayer, "output"]
+            np.testing.assert_allclose(found[sublayer, "residual"], total, atol=1e-5)
+    for row in range(len(SOURCE)):
+        found = vectors(engine, LayerRow("encoder", 1, row))
+        shown = engine.project(SOURCE, TARGET, AttentionRow("encoder", 1, row))
+        np.testing.assert_array_equal(found["self_attention", "query"], shown.query.ravel())
+        np.testing.assert_array_equal(found["self_attention", "key"], shown.keys[:, row].ravel())
+
+
+def vectors(engine: Engine, at: LayerRow) -> dict[tuple[str, str], np.ndarray]:
+    return {one[:2]: one.vector for one in engine.activations(SOURCE, TARGET, at)}

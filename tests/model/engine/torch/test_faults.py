@@ -1,4 +1,4 @@
-"""NaN and infinity fail only the sentence that contains them."""
+"""What is not finite fails the sentence that it is in, and no other."""
 
 import numpy as np
 import pytest
