@@ -112,9 +112,7 @@ def firefox(source: Path, folder: Path, name: str | None, sources: str, targets:
     of the model if it has two letters each, as in model.enfr.intgemm.alphas.bin; --source and
     --target name others. The 8-bit weights are kept as they are. DIR must be new or empty.
     """
-    languages = Languages(_codes(sources), _codes(targets))
-    config = import_firefox(source, folder, name, languages)
-    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
+    _convert(import_firefox, source, folder, name, sources, targets)
 
 
 @import_.command(
@@ -134,9 +132,7 @@ def ctranslate2(source: Path, folder: Path, name: str | None, sources: str, targ
     NLLB. The languages are --source and --target, or the end of SRC's name, as in opus-mt-en-de;
     M2M-100 and NLLB have tokens for theirs. DIR must be new or empty.
     """
-    languages = Languages(_codes(sources), _codes(targets))
-    config = import_ctranslate2(source, folder, name, languages)
-    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
+    _convert(import_ctranslate2, source, folder, name, sources, targets)
 
 
 @import_.command(
@@ -154,38 +150,43 @@ def argos(source: Path, folder: Path, name: str | None, sources: str, targets: s
     as in ~/.local/share/argos-translate/packages. The languages are those of its metadata. DIR must
     be new or empty.
     """
-    config = import_argos(source, folder, name, Languages(_codes(sources), _codes(targets)))
+    _convert(import_argos, source, folder, name, sources, targets)
+
+
+_Importer = Callable[[Path, Path, str | None, Languages], CheckpointConfig]
+
+
+def _convert(  # noqa: PLR0917
+    convert: _Importer, source: Path, folder: Path, name: str | None, sources: str, targets: str
+) -> None:
+    config = convert(source, folder, name, Languages(_codes(sources), _codes(targets)))
     click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
 
 
 def _import(
-    convert: Callable[[Path, Path, str | None, Languages], CheckpointConfig],
+    convert: _Importer,
     form: type[MarianConfig],
     *,
     source: str,
     folder: Path,
-    name: str | None,
-    sources: str,
-    targets: str,
     revision: str,
     cache: Path | None,
+    **named: Any,
 ) -> None:
     check_new_folder(folder)
-    languages = Languages(_codes(sources), _codes(targets))
     if not is_name(source):
-        config = convert(Path(source), folder, name, languages)
-    else:
-        with Hub() as hub:
-            try:
-                listing = find(hub, source, revision)
-            except PullError as error:
-                raise PullError(f"{error} (and there is no folder {source})") from None
-            with fetched(
-                hub, listing, cache or default_cache(), folder.absolute().parent,
-                check=partial(_check_form, form), bar=download_progress,
-            ) as downloaded:  # fmt: skip
-                config = convert(downloaded, folder, name, languages)
-    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
+        _convert(convert, Path(source), folder, **named)
+        return
+    with Hub() as hub:
+        try:
+            listing = find(hub, source, revision)
+        except PullError as error:
+            raise PullError(f"{error} (and there is no folder {source})") from None
+        with fetched(
+            hub, listing, cache or default_cache(), folder.absolute().parent,
+            check=partial(_check_form, form), bar=download_progress,
+        ) as downloaded:  # fmt: skip
+            _convert(convert, downloaded, folder, **named)
 
 
 def _check_form(form: type[MarianConfig], folder: Path) -> None:

@@ -2,8 +2,10 @@
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from app import __version__
@@ -16,6 +18,8 @@ _READ = {
     ".argosmodel",
 }  # fmt: skip
 """Extensions of the files that an import may read."""
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def default_cache() -> Path:
@@ -41,7 +45,8 @@ def checkpoint_folder(folder: Path, cache: Path | None = None) -> Path:
             raise CheckpointError(reason)
         return folder
     name = folder.resolve().stem if folder.is_file() else folder.resolve().name
-    kept = (cache or default_cache()) / project / f"{name}-{_digest(folder)[:16]}"
+    cache = cache or default_cache()
+    kept = cache / project / f"{name}-{_known_digest(folder, cache / 'digests')[:16]}"
     if kept.is_dir():
         return kept
     try:
@@ -67,12 +72,34 @@ def checkpoint_folder(folder: Path, cache: Path | None = None) -> Path:
     return kept
 
 
+def _known_digest(folder: Path, known: Path) -> str:
+    """Return `_digest`, from a file in `known` if no file of the folder has changed since.
+
+    A folder of large models would otherwise be read whole at each start.
+    """
+    files = [(path, path.stat()) for path in _read_files(folder)]
+    status = [(str(path), one.st_size, one.st_mtime_ns, one.st_ino) for path, one in files]
+    key = hashlib.sha256(repr((__version__, str(folder.resolve()), status)).encode()).hexdigest()
+    with suppress(OSError, UnicodeError):
+        if _DIGEST.fullmatch(digest := (known / key).read_text()):
+            return digest
+    digest = _digest(folder)
+    with suppress(OSError):  # the cache may be read-only
+        known.mkdir(parents=True, exist_ok=True)
+        (known / key).write_text(digest)
+    return digest
+
+
 def _digest(folder: Path) -> str:
     """Return a digest of the content and of the importing version."""
     digest = hashlib.sha256(__version__.encode())
-    for path in [folder] if folder.is_file() else sorted(folder.rglob("*")):
-        if path.suffix in _READ and path.is_file():
-            digest.update(f"\0{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
-            with path.open("rb") as file:
-                hashlib.file_digest(file, lambda: digest)  # updates it in small pieces
+    for path in _read_files(folder):
+        digest.update(f"\0{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)  # updates it in small pieces
     return digest.hexdigest()
+
+
+def _read_files(folder: Path) -> list[Path]:
+    paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
+    return [path for path in paths if path.suffix in _READ and path.is_file()]

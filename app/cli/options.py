@@ -125,5 +125,6 @@ def search_options(
         length_penalty=config.length_penalty if length_penalty is None else length_penalty,
         rule=config.search_rule,
         first_id=loaded.tokenizer.first_id(target),
+        processors=config.logits_processors,
         shortlist=loaded.shortlist if config.shortlist else None,
     )

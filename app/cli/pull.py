@@ -4,14 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import permutations
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import structlog
-from rich.progress import Progress, TaskID
 
 from app.cli import options
 from app.cli.display.progress import download_progress
@@ -20,10 +20,12 @@ from app.errors import PullError, UnknownLanguagesError
 from app.hub.argos_index import PREFIX as ARGOS_PREFIX
 from app.hub.argos_index import (
     PUBLIC_INDEX,
+    ArgosPackage,
     choose_packages,
     fetch_package,
     read_index,
 )
+from app.hub.download import Report
 from app.hub.fetch import fetched, find
 from app.hub.firefox_files import fetch_model
 from app.hub.firefox_registry import (
@@ -34,13 +36,14 @@ from app.hub.firefox_registry import (
     PUBLIC_REGISTRY,
     Architecture,
     FirefoxModel,
+    Registry,
     read_registry,
     server_of,
 )
 from app.hub.listing import CONFIG_FILE, README_FILE
 from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin
-from app.hub.requests import Hub, UnreachableError
+from app.hub.requests import FileServer, Hub, UnreachableError
 from app.languages.served import Languages, described
 from app.settings import Settings
 from model.checkpoint.config import CheckpointConfig, read_config
@@ -86,18 +89,19 @@ def pull(  # noqa: PLR0917
     in the user's data folder.
     """
     shelf = shelf or options.shelf_folder()
+    kept = cache or default_cache()
     if name.startswith(PREFIX):
-        _pull_firefox(
-            name,
-            shelf,
-            registry or PUBLIC_REGISTRY,
-            architecture,
-            cache or default_cache(),
-            replace,
-        )
+        address = registry or PUBLIC_REGISTRY
+        with server_of(address) as server:
+            models = read_registry(server, address)
+            found = models.choose(name, architecture)
+            _pull_each([*_of_firefox(server, models, found, shelf, kept)], replace=replace)
         return
     if name.startswith(ARGOS_PREFIX):
-        _pull_argos(name, shelf, registry, cache or default_cache(), replace)
+        address = registry or os.environ.get("ARGOS_PACKAGE_INDEX") or PUBLIC_INDEX
+        with server_of(address) as server:
+            packages = choose_packages(read_index(server, address), name)
+            _pull_each([*_of_argos(server, packages, shelf, kept)], replace=replace)
         return
     if Path(name).is_dir():
         folder = Path(name).resolve()
@@ -112,80 +116,78 @@ def pull(  # noqa: PLR0917
             click.echo(f"{destination}: already at revision {listing.revision[:12]}")
             return
         with fetched(
-            hub, listing, cache or default_cache(), shelf,
+            hub, listing, kept, shelf,
             check=importer_of, bar=download_progress, keep=keep_download,
         ) as folder:  # fmt: skip
             _import(folder, destination, origin, replace=replace)
 
 
-def _pull_firefox(  # noqa: PLR0917
-    name: str,
-    shelf: Path,
-    address: str,
-    architecture: Architecture | None,
-    cache: Path,
-    replace: bool,
-) -> None:
-    with server_of(address) as server:
-        registry = read_registry(server, address)
-        chosen = registry.choose(name, architecture)
-        failed = 0
-        for number, model in enumerate(chosen, 1):
-            destination = shelf / f"firefox-{model.pair}"
-            origin = Origin(repository=model.name, revision=model.revision, licence=LICENCE)
-            folder = cache / "firefox" / model.pair / model.architecture / str(model.revision)[:16]
-            try:
-                if _is_there(destination, origin, replace=replace):
-                    click.echo(f"{destination}: already there, {model.architecture}")
-                    continue
-                with download_progress() as progress:
-                    what = f"{model.name} ({number} of {len(chosen)})"
-                    task = progress.add_task(what if len(chosen) > 1 else model.name, total=None)
-                    fetch_model(server, registry, model, folder, partial(_advance, progress, task))
-                importer = _importer_of_pair(model)
-                _import(folder, destination, origin, replace=replace, importer=importer)
-            except UnreachableError:
-                raise
-            except (PullError, ModelError) as error:
-                if len(chosen) == 1:
-                    raise
-                failed += replace or not destination.exists()  # else an older version stays
-                click.echo(f"{model.name}: {error}", err=True)
-                continue
-            shutil.rmtree(folder)
-    if failed:
-        raise PullError(f"{failed} of {len(chosen)} models are missing, for the reasons above")
+Importer = Callable[[Path, Path, str], CheckpointConfig]
 
 
-def _pull_argos(name: str, shelf: Path, index: str | None, cache: Path, replace: bool) -> None:
-    index = index or os.environ.get("ARGOS_PACKAGE_INDEX") or PUBLIC_INDEX
-    with server_of(index) as server:
-        failed = 0
-        chosen = choose_packages(read_index(server, index), name)
-        for package in chosen:
-            destination = shelf / package.name
-            origin = Origin(repository=package.name, revision=package.package_version)
-            try:
-                if _is_there(destination, origin, replace=replace):
-                    click.echo(f"{destination}: already there, version {package.package_version}")
-                    continue
-                with download_progress() as progress:
-                    task = progress.add_task(package.name, total=None)
-                    path = fetch_package(
-                        server, package, cache / "argos", partial(_advance, progress, task)
-                    )
-                _import(path, destination, origin, replace=replace)
-            except UnreachableError:
-                raise
-            except (PullError, ModelError) as error:
-                if len(chosen) == 1:
-                    raise
-                failed += 1
-                click.echo(f"{package.name}: {error}", err=True)
+class _Wanted(NamedTuple):
+    """A model of a registry: where it goes, and how it is fetched and imported."""
+
+    name: str
+    version: str
+    destination: Path
+    origin: Origin
+    fetch: Callable[[Report], Path]
+    importer: Importer | None = None
+
+
+def _of_firefox(
+    server: FileServer, registry: Registry, chosen: Sequence[FirefoxModel], shelf: Path, cache: Path
+) -> Iterator[_Wanted]:
+    for model in chosen:
+        folder = cache / "firefox" / model.pair / model.architecture / str(model.revision)[:16]
+        yield _Wanted(
+            model.name,
+            model.architecture,
+            shelf / f"firefox-{model.pair}",
+            Origin(repository=model.name, revision=model.revision, licence=LICENCE),
+            partial(fetch_model, server, registry, model, folder),
+            partial(_import_pair, model.source, model.target),
+        )
+
+
+def _of_argos(
+    server: FileServer, chosen: Sequence[ArgosPackage], shelf: Path, cache: Path
+) -> Iterator[_Wanted]:
+    for package in chosen:
+        yield _Wanted(
+            package.name,
+            f"version {package.package_version}",
+            shelf / package.name,
+            Origin(repository=package.name, revision=package.package_version),
+            partial(fetch_package, server, package, cache / "argos"),
+        )
+
+
+def _fetched(one: _Wanted, which: str) -> Path:
+    with download_progress() as progress:
+        task = progress.add_task(one.name + which, total=None)
+        return one.fetch(lambda n_bytes: progress.update(task, completed=n_bytes))
+
+
+def _pull_each(wanted: Sequence[_Wanted], *, replace: bool) -> None:
+    """Fetch and import models; one that fails does not keep the others from it."""
+    failed = 0
+    for number, one in enumerate(wanted, 1):
+        try:
+            if _is_there(one.destination, one.origin, replace=replace):
+                click.echo(f"{one.destination}: already there, {one.version}")
                 continue
-            path.unlink()
+            path = _fetched(one, f" ({number} of {len(wanted)})" if len(wanted) > 1 else "")
+            _import(path, one.destination, one.origin, one.importer, replace=replace)
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        except (PullError, ModelError) as error:
+            if len(wanted) == 1 or isinstance(error, UnreachableError):
+                raise
+            failed += replace or not one.destination.exists()  # else an older version stays
+            click.echo(f"{one.name}: {error}", err=True)
     if failed:
-        raise PullError(f"{failed} of {len(chosen)} packages are missing, for the reasons above")
+        raise PullError(f"{failed} of {len(wanted)} models are missing, for the reasons above")
 
 
 def pull_missing(settings: Settings) -> None:
@@ -232,10 +234,6 @@ def _missing_pairs(settings: Settings) -> list[tuple[str, str]]:
     return missing
 
 
-def _advance(progress: Progress, task: TaskID, n_bytes: int) -> None:
-    progress.update(task, completed=n_bytes)
-
-
 def _is_there(destination: Path, origin: Origin, *, replace: bool) -> bool:
     """Whether it is there at this revision. Raises `PullError` if another one is."""
     if not destination.exists():
@@ -251,14 +249,8 @@ def _is_there(destination: Path, origin: Origin, *, replace: bool) -> bool:
     raise PullError(f"{destination}: has {what}; --replace replaces it")
 
 
-Importer = Callable[[Path, Path, str], CheckpointConfig]
-
-
 def importer_of(folder: Path) -> Importer:
-    """Return the function that imports a folder's model, by its `model_type`.
-
-    Raises `PullError` for an architecture that cannot be imported.
-    """
+    """Return what imports a folder's model, by its `model_type`. Raises `PullError`."""
     from model.interop import marian_import  # needs torch
     from model.interop.marian_folder import project_of
 
@@ -272,20 +264,20 @@ def importer_of(folder: Path) -> Importer:
     raise PullError(f"{folder.name}: {found}; attend imports {', '.join(VERBS)}")
 
 
-def _importer_of_pair(model: FirefoxModel) -> Importer:
+def _import_pair(source: str, target: str, *named: *tuple[Path, Path, str]) -> CheckpointConfig:
     from model.interop.languages import Languages
     from model.interop.marian_import import import_firefox  # needs torch
 
-    return partial(import_firefox, languages=Languages([model.source], [model.target]))
+    return import_firefox(*named, Languages([source], [target]))
 
 
 def _import(
     folder: Path,
     destination: Path,
     origin: Origin,
+    importer: Importer | None = None,
     *,
     replace: bool,
-    importer: Importer | None = None,
 ) -> None:
     """Import into the shelf; a server sees the model once it is complete."""
     if destination.exists() and not replace:

@@ -23,8 +23,8 @@ def fetch_model(
     model: FirefoxModel,
     folder: Path,
     report: Report,
-) -> None:
-    """Download and unpack the files of a model into `folder`. Raises `PullError`.
+) -> Path:
+    """Download and unpack the files of a model into `folder`, and return it. Raises `PullError`.
 
     Complete files are not fetched again, and partial ones are resumed. `report` receives the number
     of compressed bytes.
@@ -44,6 +44,7 @@ def fetch_model(
             if packed.parent == folder:
                 packed.unlink()
             done += n_bytes
+    return folder
 
 
 def _packed(

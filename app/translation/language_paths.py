@@ -1,5 +1,6 @@
 """Selects the models of a text, detecting its language if necessary."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -18,6 +19,8 @@ AUTO = "auto"
 
 CACHED_PATHS = 1024
 """Pairs of requested languages whose path is cached."""
+
+_TARGET_SYMBOL = re.compile(r"\s*(>>[^<>\s]+<<)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,22 @@ class LanguagePaths:
         self.languages = Languages(list(models))
         self._path = lru_cache(CACHED_PATHS)(partial(_path, models))
         self._chain = lru_cache(CACHED_PATHS)(self.languages.chain)
+        self._typed_targets = {
+            symbol: code
+            for known in models.values()
+            for model in known
+            if model.config.marian_vocabulary
+            for code, symbol in model.config.marian_vocabulary.target_symbols.items()
+        }
+
+    def typed_target(self, text: str) -> tuple[str, str] | None:
+        """Return the target that a text names at its start, such as `>>fra<<`, and the rest.
+
+        Users of OPUS-MT type the symbol of a model with several targets. None for other texts.
+        """
+        found = _TARGET_SYMBOL.match(text) if self._typed_targets else None
+        target = self._typed_targets.get(found[1]) if found else None
+        return (target, text[found.end() :]) if found and target else None
 
     def direct(self, source: str | None, target: str | None) -> LanguagePath:
         """Return the path of one model. Raises as `Languages.resolve`."""

@@ -1,13 +1,14 @@
 """What clients ask of the pipeline, in plain types; `app.wire` converts the dialects to these."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.errors import InvalidRequestError, TextTooLongError
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.markup.document import MarkupOptions
 from app.text.segmentation import Split
+from model.decoding.processors import LogitsProcessors
 from model.engine.explanations import AttentionKind
 
 
@@ -19,6 +20,26 @@ class AttentionSelection:
     layers: Literal["last", "all"] | list[int] = "last"
     heads: Literal["mean", "all"] | list[int] = "mean"
     encoding: Literal["json", "base64"] = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How tokens are chosen, in the words of `LogitsProcessors`; the checkpoint sets omitted ones.
+
+    temperature  0: the most probable; else tokens are drawn, by `seed`
+    """
+
+    min_length: int | None = None
+    no_repeat_ngram_size: int | None = None
+    repetition_penalty: float | None = None
+    temperature: float = 0.0
+    seed: int = 0
+
+    def processors(self, default: LogitsProcessors) -> LogitsProcessors:
+        """Return a checkpoint's processors with those that are given here."""
+        names = ("min_length", "no_repeat_ngram_size", "repetition_penalty")
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return replace(default, **given) if given else default
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +58,7 @@ class TranslationOptions:
     glossary: Glossary = NO_GLOSSARY
     with_tokens: bool = False
     shortlist: bool | None = None
+    generation: Generation = Generation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +80,7 @@ class TranslationRequest:
     attention: AttentionSelection | None = None
     alignment: bool = False
     shortlist: bool | None = None
+    generation: Generation = Generation()
 
     @property
     def is_explained(self) -> bool:
@@ -76,6 +99,7 @@ class TranslationRequest:
             Glossary(self.glossary, self.untranslated) if has_terms else NO_GLOSSARY,
             with_tokens=self.is_explained,
             shortlist=self.shortlist,
+            generation=self.generation,
         )
 
 

@@ -52,7 +52,10 @@ class ModelProfile:
 
     def beam_size(self, options: TranslationOptions) -> int:
         """Return the number of beams. Raises `InvalidRequestError` if alternatives need more."""
-        beam_size = options.beam_size or self.config.beam_size
+        draws = options.generation.temperature > 0
+        beam_size = options.beam_size or (1 if draws else self.config.beam_size)
+        if draws and beam_size > 1:
+            raise InvalidRequestError.at("/temperature", "Tokens are drawn with a beam_size of 1")
         if options.alternatives >= beam_size:
             detail = f"Input should be less than beam_size, which is {beam_size}"
             raise InvalidRequestError.at("/alternatives", detail)
@@ -67,6 +70,9 @@ class ModelProfile:
         return replace(
             self.scoring_options(target, options.length_penalty),
             shortlist=self._shortlist if uses_shortlist else None,
+            processors=options.generation.processors(self.config.logits_processors),
+            temperature=options.generation.temperature,
+            seed=options.generation.seed,
             beam_size=self.beam_size(options),
             n_best=1 + options.alternatives,
             max_target_tokens=max_target_tokens
@@ -79,6 +85,7 @@ class ModelProfile:
             length_penalty=self.config.length_penalty if length_penalty is None else length_penalty,
             rule=self.config.search_rule,
             first_id=self.config.first_id(target),
+            processors=self.config.logits_processors,
         )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.concurrency.coroutines import side_by_side
@@ -127,9 +127,26 @@ async def open_texts(
 ) -> list[TranslatedText]:
     """Find the languages and models of each text, and lift its markup.
 
+    The target that a plain text names at its start is its own, and not translated.
+
     Raises `InvalidRequestError` for malformed XML and for markup of too many parts, and as
     `LanguagePaths.named` and `found`.
     """
+    typed = [request.format == "text" and paths.typed_target(text) for text in request.texts]
+    if not any(typed):
+        return await _open_alike(request, paths, events)
+    texts: list[TranslatedText] = []
+    for index, (text, one) in enumerate(zip(request.texts, typed, strict=True)):
+        target, rest = one or (request.target, text)
+        own = replace(request, texts=[rest], target=target)
+        texts += await _open_alike(own, paths, events, first=index)
+    return texts
+
+
+async def _open_alike(
+    request: TranslationRequest, paths: LanguagePaths, events: Events | None, first: int = 0
+) -> list[TranslatedText]:
+    """Open texts, of which none names its target; `first` is the index of the first."""
     path = paths.named(request.source, request.target)
     documents = await off_the_loop(partial(open_documents, request), sum(map(len, request.texts)))
     found = (
@@ -142,7 +159,7 @@ async def open_texts(
             text, document, one, Feed(index, events, one.path.is_direct) if events else None
         )
         for index, (text, document, one) in enumerate(
-            zip(request.texts, documents, found, strict=True)
+            zip(request.texts, documents, found, strict=True), first
         )
     ]
 

@@ -18,6 +18,7 @@ from pydantic import (
 
 from model.alignment.from_attention import AlignmentMethod
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.decoding.processors import NO_PROCESSORS, LogitsProcessors
 from model.decoding.rules import HuggingFaceRule, MarianRule, traits_of
 from model.errors import CheckpointError
 from model.text.marian_tokenizer import MARIAN_ENDS, SequenceEnds
@@ -142,6 +143,9 @@ class CheckpointConfig(BaseModel):
     search_rule: SearchRule | None = Field(
         None, description="search by another project's rules; null: attend's own"
     )
+    logits_processors: LogitsProcessors = Field(
+        NO_PROCESSORS, description="what translations must not have, such as a repeated n-gram"
+    )
     marian_vocabulary: MarianVocabulary | None = Field(
         None, description="null: sentencepiece.model, with a symbol per target language"
     )
@@ -172,6 +176,9 @@ class CheckpointConfig(BaseModel):
         unk_id = traits_of(self.search_rule).unk_id
         if unk_id is not None and unk_id >= self.transformer.target_vocab_size:
             raise ValueError(f"search_rule.unk_id {unk_id} is outside the target vocabulary")
+        bad_ids = [token for word in self.logits_processors.bad_words_ids for token in word]
+        if bad_ids and not 0 <= min(bad_ids) <= max(bad_ids) < shape.target_vocab_size:
+            raise ValueError("logits_processors.bad_words_ids is outside the target vocabulary")
         return self
 
     def first_id(self, target: str) -> int | None:

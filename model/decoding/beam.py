@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from model.decoding.agreement import Steps, agreed_ids, finished
-from model.decoding.distribution import allowed_tokens, next_log_probs
+from model.decoding.distribution import allowed_tokens, drawn_numbers, next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.rules import BEHIND_FINISHED
 from model.decoding.stopping import token_limits, unsettled
@@ -99,6 +99,7 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
     allowed = allowed_tokens(source_ids, config, options)
     if allowed is not None:
         allowed = allowed.repeat_interleave(beam, dim=0)
+    draws = drawn_numbers(source_ids, config, options)
     sentence = torch.arange(n_sentences, device=source_ids.device)
     cache = model.start(model.encode(source_ids)).select(sentence.repeat_interleave(beam))
     first_row = sentence[:, None] * beam
@@ -119,8 +120,8 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
     for length in range(1, int(limits.max()) + 1):
         capped = running & (limits <= length)
         log_probs = next_log_probs(
-            model.step(latest, cache), config, options, length, capped.repeat_interleave(beam),
-            allowed=allowed,
+            model.step(latest, cache), config, options, capped.repeat_interleave(beam),
+            live.ids.flatten(0, 1), allowed=allowed, draws=draws,
         )  # fmt: skip
         log_probs = log_probs.view(n_sentences, beam, -1)
         found, parent = live.continued(log_probs, 1 if beam == 1 else 2 * beam)

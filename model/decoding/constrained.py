@@ -99,7 +99,7 @@ def constrained_search(
 ) -> list[Hypothesis]:
     """[1, S] → the n best hypotheses that contain `options.constraints`, best first.
 
-    Constraints that do not fit into the token limit are dropped.
+    Constraints that do not fit into the token limit are dropped, and nothing is drawn.
     """
     [found] = finished_by(constrained_steps(model, source_ids, options, edges))
     return found
@@ -126,8 +126,8 @@ def constrained_steps(
         cache = cache.select(source_ids.new_tensor([one.row for one in live]))
         at_limit = torch.full((len(live),), length == limit, device=source_ids.device)
         log_probs = next_log_probs(
-            model.step(source_ids.new_tensor(latest), cache), config, options, length, at_limit,
-            allowed=allowed,
+            model.step(source_ids.new_tensor(latest), cache), config, options, at_limit,
+            source_ids.new_tensor([one.ids for one in live]), allowed=allowed,
         )  # fmt: skip
         likely = log_probs.topk(min(2 * width, log_probs.shape[1])).indices.tolist()
         candidates: dict[object, _Live] = {}

@@ -5,7 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from model.decoding.constraints import Constraint, fitting, search_width
+from model.decoding.processors import MAX_TEMPERATURE, NO_PROCESSORS, LogitsProcessors
 from model.decoding.rules import Rule, Traits, length_normalisation, traits_of
 from model.decoding.shortlist import Shortlist
 from model.errors import NumericalError
@@ -41,6 +45,10 @@ class SearchOptions:
     first_id           the given first token of every translation, at no cost, such as the target
                        language's; None: the model chooses
     shortlist          restricts each sentence to its candidates; None is the whole vocabulary
+    processors         what hypotheses must not have
+    temperature        above 0, each token of a greedy search is drawn from the most probable ones,
+                       with probabilities p^(1 / temperature)
+    seed               determines what is drawn, with the sentence and the position
     """
 
     beam_size: int = 4
@@ -51,6 +59,9 @@ class SearchOptions:
     constraints: tuple[Constraint, ...] = ()
     first_id: int | None = None
     shortlist: Shortlist | None = None
+    processors: LogitsProcessors = NO_PROCESSORS
+    temperature: float = 0.0
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:
@@ -65,6 +76,12 @@ class SearchOptions:
             raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
         if self.first_id is not None and self.first_id < 0:
             raise ValueError(f"first_id must be at least 0, not {self.first_id}")
+        if not 0 <= self.temperature <= MAX_TEMPERATURE:
+            raise ValueError(f"temperature must be 0 … {MAX_TEMPERATURE:g}, not {self.temperature}")
+        if self.temperature and self.beam_size > 1:
+            raise ValueError("temperature needs a beam_size of 1")
+        if self.seed < 0:
+            raise ValueError(f"seed must be at least 0, not {self.seed}")
 
     @property
     def n_given(self) -> int:
@@ -75,6 +92,20 @@ class SearchOptions:
     def traits(self) -> Traits:
         """The traits of the rule."""
         return traits_of(self.rule)
+
+    @property
+    def processes_logits(self) -> bool:
+        """Whether processors change logits, not log-probabilities; see `Traits.processors`."""
+        traits = self.traits
+        return traits.processors == "ctranslate2" or traits.renormalises or self.beam_size == 1
+
+    def draws(self, source_ids: Sequence[int], n: int) -> NDArray[np.float64]:
+        """Return the random numbers, 0 … 1, of the first n positions of a sentence.
+
+        They depend on the seed and the sentence alone, so neither on the batch nor on the load.
+        """
+        source = np.random.SeedSequence([self.seed, *source_ids])
+        return np.random.Generator(np.random.Philox(source)).random(n)
 
     def normalisation(self, length: int) -> float:
         """Return the divisor of the log-probability of `length` tokens."""

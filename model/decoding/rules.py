@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 AtLimit = Literal["behind", "as it is", "ended"]
 Stopping = Literal["settled", "full", "settled at present"]
+Processing = Literal["ctranslate2", "transformers"]
 
 BEHIND_FINISHED = -1e30
 """The score of a hypothesis that ranks after all finished ones, times its rank among such."""
@@ -39,6 +40,9 @@ class Traits:
                    beam narrower; else it takes 2K, of which those among the first K may end
     renormalises   the probability of `<pad>`, never chosen, is shared among the other tokens
     unk_id         a token that is never chosen but keeps its probability
+    processors     whose `LogitsProcessors`: of "ctranslate2", which change logits, or of
+                   "transformers", where those of a beam search change log-probabilities, so that
+                   a forbidden token keeps its own, and the start symbol is a token of a hypothesis
     """
 
     length_offset: int = 5
@@ -47,6 +51,7 @@ class Traits:
     narrows: bool = False
     renormalises: bool = False
     unk_id: int | None = None
+    processors: Processing = "ctranslate2"
 
     @property
     def forces_end(self) -> bool:
@@ -67,12 +72,14 @@ class HuggingFaceRule:
     force_end          at the token limit every hypothesis ends, at no cost
     renormalise        the probability of `<pad>`, never chosen, is shared among the other tokens
     max_target_tokens  the limit where a search names none; None is source tokens + 50
+    processors         see `Traits`
     """
 
     early_stopping: bool | Literal["never"] = False
     force_end: bool = False
     renormalise: bool = False
     max_target_tokens: int | None = None
+    processors: Processing = "transformers"
 
     __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (stored in a checkpoint)
 
@@ -93,6 +100,7 @@ class HuggingFaceRule:
             at_limit="ended" if self.force_end else "as it is",
             stopping="settled" if self.early_stopping == "never" else stopping,
             renormalises=self.renormalise,
+            processors=self.processors,
         )
 
 

@@ -16,7 +16,7 @@ from model.decoding.agreement import finished
 from model.decoding.beam import beam_steps
 from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
-from model.decoding.distribution import allowed_tokens, next_log_probs
+from model.decoding.distribution import allowed_tokens, drawn_numbers, next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.trace import N_LIKELIEST, Beam, Ended, NextToken, SearchStep, SearchTrace
 from model.transformer.decoder import DecoderCache
@@ -34,7 +34,8 @@ def traced_search(
     wider = options if options.rule is None else replace(options, n_best=options.beam_size)
     limit = options.limits(source_ids.shape[1], model.config.max_length).n_tokens
     allowed = allowed_tokens(source_ids, model.config, options)
-    traced = _TracedModel(model, options, limit, allowed)
+    draws = None if options.constraints else drawn_numbers(source_ids, model.config, options)
+    traced = _TracedModel(model, options, limit, allowed, draws)
     as_model = cast("Transformer", traced)
     if options.constraints:
         [found] = finished(constrained_steps(as_model, source_ids, wider, edges))
@@ -62,13 +63,19 @@ class _TracedModel:
     """The part of `Transformer` that searches use; records each step."""
 
     def __init__(
-        self, model: Transformer, options: SearchOptions, limit: int, allowed: Tensor | None
+        self,
+        model: Transformer,
+        options: SearchOptions,
+        limit: int,
+        allowed: Tensor | None,
+        draws: Tensor | None,
     ) -> None:
         self.config = model.config
         self._model = model
         self._options = options
         self._limit = limit
         self._allowed = allowed
+        self._draws = draws
         self._beams: list[list[Beam]] = []
         self._ids: list[list[tuple[int, ...]]] = []  # of the beams of each step
         self._beam_of: dict[int, int] = {}  # by the rows of the last step
@@ -87,9 +94,15 @@ class _TracedModel:
         logits = self._model.step(ids, cache.inner)
         length = len(self._beams) + 1
         at_limit = torch.full_like(ids, length >= self._limit, dtype=torch.bool)
+        none = (0,) * (length - 1)  # of rows that are not live
+        of_rows = [
+            (*self._ids[-1][self._beam_of[parent]], token) if parent in self._beam_of else none
+            for token, parent in zip(ids.tolist(), cache.parents, strict=True)
+        ]
         log_probs = next_log_probs(
-            logits, self.config, self._options, length, at_limit, allowed=self._allowed
-        ).cpu()
+            logits, self.config, self._options, at_limit, ids.new_tensor(of_rows),
+            allowed=self._allowed, draws=self._draws,
+        ).cpu()  # fmt: skip
         likeliest = log_probs.topk(min(N_LIKELIEST, log_probs.shape[1]), dim=1)
         beams: list[Beam] = []
         beams_ids: list[tuple[int, ...]] = []

@@ -102,5 +102,10 @@ def _torch_engine(
     edges = piece_edges(checkpoint.tokenizer)
     model = load_model(checkpoint, device).to(dtype)
     engine = TorchEngine(model, max_batch_tokens, edges)
-    engine.prepare(SearchOptions(checkpoint.config.beam_size, rule=checkpoint.config.search_rule))
+    config = checkpoint.config
+    engine.prepare(
+        SearchOptions(
+            config.beam_size, rule=config.search_rule, processors=config.logits_processors
+        )
+    )
     return engine

@@ -15,6 +15,8 @@ def check_job(job: Job, config: TransformerConfig) -> None:
     for token in (job.options.traits.unk_id, job.options.first_id):
         if token is not None:
             _check_vocabulary("target", [token], config.target_vocab_size)
+    for word in job.options.processors.bad_words_ids:
+        _check_vocabulary("target", word, config.target_vocab_size)
     for constraint in job.options.constraints:
         for wording in constraint.wordings:
             _check_vocabulary("target", wording.ids, config.target_vocab_size)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoint.config import AnyPair, Direction, read_file
+from model.decoding.processors import LogitsProcessors
 from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError, TokenizerError
 from model.interop.ctranslate2.binary_format import Variables, read_binary
@@ -110,11 +111,19 @@ def read_ctranslate2(
         directions=pairs,
         beam_size=search.beam_size,
         length_penalty=search.length_penalty,
-        rule=HuggingFaceRule(early_stopping=True, max_target_tokens=_MAX_TARGET_TOKENS),
+        rule=HuggingFaceRule(
+            early_stopping=True, max_target_tokens=_MAX_TARGET_TOKENS, processors="ctranslate2"
+        ),
+        processors=LogitsProcessors(min_length=0 if _has_first(tokenizer) else 1),
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,
     )
+
+
+def _has_first(tokenizer: MarianTokenizer | MultilingualTokenizer) -> bool:
+    """Whether translations have a given first token, which counts as their minimum of one."""
+    return isinstance(tokenizer, MultilingualTokenizer) or tokenizer.ends.first is not None
 
 
 def _read_config(folder: Path, variables: Variables) -> _Config:

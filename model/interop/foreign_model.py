@@ -13,6 +13,7 @@ from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.config import AnyPair, Direction
 from model.checkpoint.reader import check_weights
 from model.checkpoint.tensor_file import LazyTensors, is_scale, scale_name
+from model.decoding.processors import NO_PROCESSORS, LogitsProcessors
 from model.decoding.rules import Rule
 from model.errors import CheckpointError
 from model.text.marian_tokenizer import MarianTokenizer
@@ -41,6 +42,7 @@ class ForeignModel:
     tokenizer: MarianTokenizer | MultilingualTokenizer
     alignment: AlignmentMethod | None = None
     shortlist: bytes | None = None
+    processors: LogitsProcessors = NO_PROCESSORS
 
 
 def check_tensors(path: Path, shape: TransformerConfig, tensors: Mapping[str, Tensor]) -> None:

@@ -37,6 +37,7 @@ from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.position_layout import to_halves
 from model.text.marian_tokenizer import (
     EOS,
+    MARIAN_ENDS,
     PAD,
     SOURCE_PIECES_FILE,
     TARGET_PIECES_FILE,
@@ -80,7 +81,7 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
     """
     config = read_config(folder)
     shape = config.transformer
-    if faults := list(_inexpressible(shape, form)):
+    if faults := list(_inexpressible(config, form)):
         raise CheckpointError(f"{folder}: {form.architecture} cannot be {'; '.join(faults)}")
     check_new_folder(destination)
     golden = read_golden(folder, config.directions)
@@ -118,7 +119,10 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
     return list(_ctranslate2_faults(shape, weights))
 
 
-def _inexpressible(shape: TransformerConfig, form: Form) -> Iterator[str]:
+def _inexpressible(config: CheckpointConfig, form: Form) -> Iterator[str]:
+    shape = config.transformer
+    if config.marian_vocabulary and config.marian_vocabulary.ends != MARIAN_ENDS:
+        yield "of a model whose sources do not end with </s> alone, as its tokeniser writes them"
     if shape.norm_order != form.norm_order:
         other = PEGASUS if form is MARIAN else MARIAN
         yield f"norm_order '{shape.norm_order}' (export {other.model_type} can)"
@@ -217,12 +221,15 @@ def _config(shape: TransformerConfig, form: Form) -> dict[str, Any]:
 
 def _generation(config: CheckpointConfig) -> dict[str, Any]:
     """Return the closest search in `transformers`; exact if the model was imported from there."""
-    shape, rule = config.transformer, config.search_rule
+    shape, rule, processors = config.transformer, config.search_rule, config.logits_processors
     generation: dict[str, Any] = {
         "num_beams": config.beam_size,
         "length_penalty": config.length_penalty,
         "max_length": shape.max_length,
-        "bad_words_ids": [[shape.pad_id]],
+        "bad_words_ids": [[shape.pad_id], *map(list, processors.bad_words_ids)],
+        "min_new_tokens": processors.min_length or None,
+        "no_repeat_ngram_size": processors.no_repeat_ngram_size,
+        "repetition_penalty": processors.repetition_penalty,
         "pad_token_id": shape.pad_id,
         "eos_token_id": shape.eos_id,
         "decoder_start_token_id": shape.start_id,

@@ -41,6 +41,7 @@ def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
         beam_size=settings.beam_size,
         length_penalty=settings.length_penalty,
         rule=settings.rule,
+        processors=settings.processors,
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,

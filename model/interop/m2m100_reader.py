@@ -50,6 +50,7 @@ def read_m2m100(folder: Path, languages: Languages) -> ForeignModel:
         beam_size=settings.beam_size,
         length_penalty=settings.length_penalty,
         rule=settings.rule,
+        processors=settings.processors,
         shape=shape,
         # An engine maps float32 embeddings from the checkpoint's file, so that of a vocabulary of
         # 256,000 only the rows in use take memory.

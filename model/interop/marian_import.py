@@ -120,6 +120,7 @@ def _write(
         beam_size=read.beam_size,
         length_penalty=read.length_penalty,
         search_rule=read.rule,
+        logits_processors=read.processors,
         transformer=read.shape,
         marian_vocabulary=marian,
         multilingual_vocabulary=multilingual,

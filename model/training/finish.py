@@ -67,6 +67,7 @@ def _configuration(
         beam_size=origin.beam_size,
         length_penalty=origin.length_penalty,
         search_rule=origin.search_rule,
+        logits_processors=origin.logits_processors,
         marian_vocabulary=origin.marian_vocabulary,
         alignment=origin.alignment if origin.directions == directions else None,
         transformer=shape,

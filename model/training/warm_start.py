@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from model.checkpoint.reader import Checkpoint
 from model.errors import TrainingError
-from model.text.marian_tokenizer import MarianTokenizer
+from model.text.marian_tokenizer import MARIAN_ENDS, MarianTokenizer
 from model.text.text_codec import TrainingCodec
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
@@ -50,6 +50,11 @@ class WarmStart:
                 f"attend's own and Marian's models can"
             )
         if isinstance(tokenizer, MarianTokenizer):
+            if tokenizer.ends != MARIAN_ENDS:
+                raise TrainingError(
+                    f"{folder}: its sources do not end with </s> alone, as in training; only "
+                    f"models whose sources do, such as Marian's, can be trained"
+                )
             self._check_imported(config)
         vocab_size = config.tokenizer.vocab_size
         if vocab_size and vocab_size != tokenizer.target_vocab_size:

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from app.errors import InvalidRequestError
 from app.text.markup.document import MarkupOptions
 from app.text.segmentation import Split
-from app.translation.requests import ScoringRequest, TranslationRequest
+from app.translation.requests import Generation, ScoringRequest, TranslationRequest
 from app.wire.native.fields import (
     MAX_BEAM_SIZE,
     AttentionChoice,
@@ -24,6 +24,7 @@ from app.wire.native.fields import (
     WireRequest,
     without_surrogates,
 )
+from model.decoding.processors import MAX_REPETITION_PENALTY, MAX_TEMPERATURE
 from model.engine.explanations import AttentionKind, StackName
 
 MAX_POSITIONS = 512
@@ -59,6 +60,30 @@ class TranslateRequest(WireRequest):
         description="Whether each sentence is searched among the words that may translate its "
         "own, if the model has a shortlist. Default: the checkpoint's.",
     )
+    min_length: int | None = Field(
+        None, ge=0, le=10_000,
+        description="Tokens before a sentence may end. Default: the checkpoint's.",
+    )  # fmt: skip
+    no_repeat_ngram_size: int | None = Field(
+        None, ge=0, le=100,
+        description="No sequence of so many tokens occurs twice in a sentence; 0: any may. "
+        "Default: the checkpoint's.",
+    )  # fmt: skip
+    repetition_penalty: float | None = Field(
+        None, gt=0, le=MAX_REPETITION_PENALTY, allow_inf_nan=False,
+        description="Above 1, tokens that a sentence has are less probable: θ of Keskar et al. "
+        "2019. Default: the checkpoint's.",
+    )  # fmt: skip
+    temperature: float = Field(
+        0, ge=0, le=MAX_TEMPERATURE, allow_inf_nan=False,
+        description="Above 0, each token is drawn from the 50 most probable ones, with "
+        "probabilities p^(1 / temperature); beam_size is 1.",
+    )  # fmt: skip
+    seed: int = Field(
+        0, ge=0, lt=2**63,
+        description="Determines, with the sentence, what is drawn: the same seed gives the same "
+        "translation.",
+    )  # fmt: skip
     attention: AttentionChoice = None
     format: Literal["text", "html", "xml"] = Field(
         "text", description="With html and xml, tags are kept on the words they belong to."
@@ -110,6 +135,13 @@ class TranslateRequest(WireRequest):
             self.attention.selection() if self.attention else None,
             self.alignment,
             self.shortlist,
+            Generation(
+                self.min_length,
+                self.no_repeat_ngram_size,
+                self.repetition_penalty,
+                self.temperature,
+                self.seed,
+            ),
         )
 
 

@@ -8,6 +8,7 @@ A reading order, from the outside in:
     search         a step: gather, decode, predict, advance
     hypotheses     finished hypotheses, stable prefixes, when a sentence is done
     constrained    a step of sentences with terms, which are in `terms`
+    processors     what a sentence's tokens must not be, and sampling
     explanations   attention, scores and traces of single sentences
     forward/       the Transformer over the sentences in flight: slots, encoder, decoder, output
     kernels/       matrix products and operations within a row, in LLVM's vector code, and `jit`

@@ -59,7 +59,8 @@ class CpuEngine(CpuExplanations):
         self._reported: dict[int, int] = {}  # lengths of the prefixes of jobs that stream
         self._interrupted = np.zeros(1, np.int64)
         self._weights_bytes = array_bytes(weights, mapped=False)
-        self._fixed_bytes = array_bytes((self._work, self._candidates))
+        fixed = (self._work, self._candidates)
+        self._fixed_bytes = array_bytes(fixed) - self._candidates.next.edits.nbytes  # rarely used
         self._slot_bytes = array_bytes((self._slots, self._terms)) // MAX_SENTENCES
         self._max_slots = self._max_pages = 0  # ever used at once; others take no memory
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.decoding.hypothesis import SearchLimits, SearchOptions
+from model.decoding.processors import N_SAMPLED
 from model.engine.cpu.constrained import advance_constrained, name_tokens
 from model.engine.cpu.forward.decoder import NewSentences, decode, gather, join, start
 from model.engine.cpu.forward.output import Predictions, make_predictions, predict
@@ -33,6 +34,7 @@ from model.engine.cpu.hypotheses import finish, finish_behind, finish_ended, is_
 from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.jit import kernel
 from model.engine.cpu.kernels.work_queue import close_if_busy
+from model.engine.cpu.processors import draw, list_edits, set_processors
 from model.engine.cpu.terms import MAX_NAMED, Terms, constrain
 
 
@@ -55,7 +57,7 @@ class Candidates(NamedTuple):
 def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
     """For at most `n_rows` rows and `n_slots` slots."""
     return Candidates(
-        next=make_predictions(n_rows, 2 * MAX_BEAM, MAX_NAMED),
+        next=make_predictions(n_rows, 2 * MAX_BEAM, MAX_NAMED, longest),
         best_score=np.zeros(2 * MAX_BEAM, np.float32),
         best_row=np.zeros(2 * MAX_BEAM, np.int64),
         best_rank=np.zeros(2 * MAX_BEAM, np.int64),
@@ -77,6 +79,7 @@ def start_sentence(
         weights.shape.start_id,
     )  # fmt: skip
     slots.rule[slot] = rule_record(options)
+    set_processors(slots, slot, source_ids, options, limits)
     constrain(terms, slot, limits.constraints, limits.width)
     if options.shortlist is None:
         return None
@@ -124,6 +127,8 @@ def _step(
         rule = slots.rule[slot]
         candidates.next.unk_id[row] = rule.unk_id
         candidates.next.renormalises[row] = rule.renormalises
+        list_edits(slot, work.row_lane[row], row, weights.shape.eos_id, slots, pages,
+                   candidates.next)  # fmt: skip
         if terms.sentence[slot].n_terms:
             name_tokens(slot, work.row_lane[row], row, weights.shape.eos_id, slots, terms,
                         candidates.next)  # fmt: skip
@@ -135,6 +140,8 @@ def _step(
     while row < n_rows:
         slot = work.row_slot[row]
         n_live = slots.n_live[slot]
+        if slots.processors[slot].temperature > 0:
+            draw(slot, row, slots, candidates.next)
         if slots.rule[slot].at_limit == ENDED and slots.length[slot] + 1 == slots.limit[slot]:
             finish_ended(slot, weights.shape.eos_id, slots, pages)
             is_done = True
@@ -155,6 +162,8 @@ def _step(
 def _n_continuations(slot: int, slots: Slots) -> int:
     """The number of continuations that a step considers. A greedy search needs one."""
     beam = slots.beam[slot]
+    if slots.processors[slot].temperature > 0:
+        return N_SAMPLED
     if slots.rule[slot].narrows:
         return int(beam if slots.length[slot] == 0 else slots.n_live[slot])
     return 1 if beam == 1 else int(2 * beam)

@@ -54,15 +54,18 @@ class Shared(NamedTuple):
 
 
 class Batch:
-    """Sentences with the same beam size and traits, each in a slot of its own; see `State`."""
+    """Sentences with the same beam size, traits and `min_length`, each in a slot of its own."""
 
-    def __init__(self, shared: Shared, beam: int, traits: Traits, max_slots: int) -> None:
+    def __init__(
+        self, shared: Shared, beam: int, traits: Traits, max_slots: int, min_length: int = 0
+    ) -> None:
         self._model = model = shared.model
         self._decoder = shared.decoder
         self._reader = shared.reader
         self._graphs = Graphs(shared.capture)
         self._beam = beam
         self._traits = traits
+        self._min_length = min_length
         self._max_slots = max_slots
         self._slots = Slots(max_slots)
         self._slots_at_once = self._max_at_once
@@ -260,7 +263,7 @@ class Batch:
         window = self._state.window(low, high, n_target, n_source)
         rows.drop_others(window.live)
         fed = self._decoder.feed(window, rows)
-        advance(window, rows, fed, self._model.config, self._traits)
+        advance(window, rows, fed, self._model.config, self._traits, self._min_length)
 
     def _finished(self, slot: int) -> Finished:
         outcome = self._history.outcome(slot, self._slots.jobs[slot].options)

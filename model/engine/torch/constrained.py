@@ -1,6 +1,7 @@
-"""Constrained searches by the reference, each a token at a time beside the batches.
+"""Searches by the reference, each a token at a time beside the batches.
 
-They branch for each hypothesis, which is a program and no tensor operation.
+Those with constraints, and those whose logits processors depend on the tokens of a hypothesis,
+branch for each hypothesis, which is a program and no tensor operation. Draws are rare.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,10 +11,19 @@ import numpy as np
 from model.decoding.agreement import Agreed
 from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
-from model.decoding.hypothesis import outcome
+from model.decoding.hypothesis import SearchOptions, outcome
+from model.decoding.processors import LogitsProcessors
 from model.engine.protocol import Finished, Job
 from model.engine.torch.device import memory_errors, upload
 from model.transformer.transformer import Transformer
+
+
+def is_searched_alone(options: SearchOptions) -> bool:
+    """Whether batches cannot run a search; of all processors, they have `min_length`."""
+    processors = options.processors
+    least = processors.min_length if options.processes_logits else 0
+    has_others = processors != LogitsProcessors(min_length=least)
+    return bool(options.constraints or options.temperature or has_others)
 
 
 class _Search:

@@ -14,7 +14,7 @@ from model.decoding.rules import Traits
 from model.engine.jobs import check_job, grown
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 from model.engine.torch.batch import Batch, Shared, is_long
-from model.engine.torch.constrained import ConstrainedSearches
+from model.engine.torch.constrained import ConstrainedSearches, is_searched_alone
 from model.engine.torch.decoder import StepDecoder
 from model.engine.torch.device import ReportReader, release_cache
 from model.engine.torch.explanations import TorchExplanations
@@ -30,8 +30,8 @@ RECOVERY_STEPS = 500
 
 
 class Kind(NamedTuple):
-    """What the sentences of a batch share: the beam size and traits of the search, and whether any
-    needs more positions than steps are recorded for.
+    """Shared by the sentences of a batch: the beam size, traits and `min_length` of the search, and
+    whether any needs more positions than steps are recorded for.
 
     Long ones have a batch of their own, which is dropped when it is empty: the slots of a batch
     have the positions of its longest sentence, and graphs end when slots grow.
@@ -40,6 +40,7 @@ class Kind(NamedTuple):
     beam: int
     traits: Traits
     is_long: bool
+    min_length: int = 0
 
 
 class TorchEngine(TorchExplanations):
@@ -81,7 +82,14 @@ class TorchEngine(TorchExplanations):
             return
         if self._device.type == "cuda":
             torch.cuda.set_device(self._device)
-        self._prepared = Kind(options.beam_size, options.traits, is_long=False)
+        if is_searched_alone(options):
+            return
+        self._prepared = Kind(
+            options.beam_size,
+            options.traits,
+            is_long=False,
+            min_length=options.processors.min_length,
+        )
         batch = self._batch(self._prepared)
         batch.prepare(options)
         self._work_bytes = batch.n_bytes
@@ -181,7 +189,7 @@ class TorchEngine(TorchExplanations):
         kinds: dict[Kind, list[Job]] = {}
         for _ in range(min(n_free, len(self._waiting))):
             job = self._waiting.popleft()
-            if job.options.constraints:
+            if is_searched_alone(job.options):
                 self._constrained.join([job])
             else:
                 kinds.setdefault(self._kind(job), []).append(job)
@@ -192,7 +200,8 @@ class TorchEngine(TorchExplanations):
 
     def _kind(self, job: Job) -> Kind:
         options = job.options
-        return Kind(options.beam_size, options.traits, is_long(job, self._model.config))
+        long, min_length = is_long(job, self._model.config), options.processors.min_length
+        return Kind(options.beam_size, options.traits, long, min_length)
 
     def _batch(self, kind: Kind) -> Batch:
         """Return the batch of a kind; the most recently used is the last."""
@@ -200,7 +209,7 @@ class TorchEngine(TorchExplanations):
         if batch is None:
             self._drop_idle(MAX_IDLE_BATCHES - 1)
             n_slots = max(1, self._max_rows // kind.beam)
-            batch = Batch(self._shared, kind.beam, kind.traits, n_slots)
+            batch = Batch(self._shared, kind.beam, kind.traits, n_slots, kind.min_length)
         self._batches[kind] = batch
         return batch
 

@@ -70,10 +70,19 @@ class Report(NamedTuple):
         return cls(scores.view(np.float32), log_probs.view(np.float32), tokens, parents, chosen)
 
 
-def advance(state: State, rows: Rows, fed: Fed, config: TransformerConfig, traits: Traits) -> None:
-    """Keep the best continuations of the hypotheses fed, and report them. Overwrites the logits."""
+def advance(  # noqa: PLR0917
+    state: State, rows: Rows, fed: Fed, config: TransformerConfig, traits: Traits, min_length: int
+) -> None:
+    """Keep the best continuations of the hypotheses fed, and report them. Overwrites the logits.
+
+    None ends before it has `min_length` tokens, without a given one.
+    """
     logits, ancestors = fed
     beam = state.sizes.beam
+    if min_length:
+        is_early = state.length < min_length + (state.first >= 0)
+        ends = rows.pick(is_early.repeat_interleave(beam))
+        logits[:, config.eos_id] = logits[:, config.eos_id].masked_fill(ends, -torch.inf)
     found = _found(state, rows, logits, config, traits)
     ends = found.tokens == config.eos_id
     live, chosen = found.scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)

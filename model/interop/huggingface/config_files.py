@@ -87,7 +87,12 @@ class GenerationConfig(ForeignFile):
     early_stopping: bool | Literal["never"] | None = None
     max_length: int | None = None
     max_new_tokens: int | None = None
+    min_length: int | None = None
+    min_new_tokens: int | None = None
+    no_repeat_ngram_size: int | None = None
+    repetition_penalty: float | None = None
     bad_words_ids: list[list[int]] | None = None
+    suppress_tokens: list[int] | None = None
     forced_eos_token_id: int | list[int] | None = None
     renormalize_logits: bool | None = None
     decoder_start_token_id: int | None = None

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.decoding.processors import LogitsProcessors
 from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError
 from model.interop.huggingface.config_files import (
@@ -90,12 +91,8 @@ _COMMON_GENERATION: dict[str, Supported] = {
     "do_sample": _nothing,
     "num_beam_groups": _is(1),
     "diversity_penalty": _is(0),
-    "repetition_penalty": _is(1),
     "encoder_repetition_penalty": _is(1),
-    "no_repeat_ngram_size": _is(0),
     "encoder_no_repeat_ngram_size": _is(0),
-    "min_length": _is(0),
-    "min_new_tokens": _is(0),
     "max_time": _nothing,
     "stop_strings": _nothing,
     "penalty_alpha": _nothing,
@@ -105,7 +102,6 @@ _COMMON_GENERATION: dict[str, Supported] = {
     "sequence_bias": _nothing,
     "constraints": _nothing,
     "force_words_ids": _nothing,
-    "suppress_tokens": _nothing,
     "begin_suppress_tokens": _nothing,
     "forced_decoder_ids": _nothing,
     "exponential_decay_length_penalty": _nothing,
@@ -159,13 +155,27 @@ def _contradictions(config: MarianConfig, generation: GenerationConfig) -> Itera
     for option, (found, expected) in ids.items():
         if found is not None and found not in (expected, [expected]):
             yield f"{option} = {json.dumps(found)}, not {expected} as {CONFIG_FILE} implies"
-    bad = generation.bad_words_ids
-    if bad and bad != [[config.pad_token_id]]:
-        yield f"bad_words_ids = {json.dumps(bad)}, not [[pad_token_id]]"
+    yield from _contradictions_of_processors(config, generation)
     smallest = min(config.vocab_size, config.target_vocab_size)
     for option in ("pad_token_id", "decoder_start_token_id"):
         if not 0 <= getattr(config, option) < smallest:
             yield f"{CONFIG_FILE}: {option} = {getattr(config, option)}, vocabulary of {smallest}"
+
+
+def _contradictions_of_processors(
+    config: MarianConfig, generation: GenerationConfig
+) -> Iterator[str]:
+    bad = [token for word in generation.bad_words_ids or [] for token in word]
+    for token in {*bad, *(generation.suppress_tokens or [])}:
+        if not 0 <= token < config.target_vocab_size:
+            yield f"bad_words_ids or suppress_tokens: {token} is outside the vocabulary"
+    penalises = generation.repetition_penalty not in (None, 1)
+    if penalises and generation.renormalize_logits and (generation.num_beams or 1) > 1:
+        yield f"repetition_penalty = {generation.repetition_penalty} with renormalize_logits"
+    try:
+        _processors(config, generation)
+    except ValueError as error:
+        yield str(error)
 
 
 _DEFAULT_MAX_LENGTH = 20
@@ -181,6 +191,27 @@ class Settings:
     beam_size: int
     length_penalty: float
     rule: HuggingFaceRule
+    processors: LogitsProcessors
+
+
+def _processors(config: MarianConfig, generation: GenerationConfig) -> LogitsProcessors:
+    """Return what translations must not have. Raises `ValueError`.
+
+    `min_length` counts the start symbol, and both lengths the target language's token.
+    """
+    at_least = max((generation.min_length or 0) - 1, generation.min_new_tokens or 0)
+    words = [
+        *(generation.bad_words_ids or []),
+        *([one] for one in generation.suppress_tokens or []),
+    ]
+    dropped = ([config.pad_token_id], [config.eos_id])  # never chosen; ignored by `transformers`
+    penalty = generation.repetition_penalty
+    return LogitsProcessors(
+        min_length=max(0, at_least - isinstance(config, M2M100Config)),
+        no_repeat_ngram_size=generation.no_repeat_ngram_size or 0,
+        repetition_penalty=1.0 if penalty is None else penalty,
+        bad_words_ids=tuple(tuple(word) for word in words if word not in dropped),
+    )
 
 
 def read_settings(folder: Path, form: type[MarianConfig] = MarianConfig) -> Settings:
@@ -210,6 +241,7 @@ def read_settings(folder: Path, form: type[MarianConfig] = MarianConfig) -> Sett
             renormalise=bool(generation.renormalize_logits),
             max_target_tokens=limit,
         ),
+        processors=_processors(config, generation),
     )
 
 

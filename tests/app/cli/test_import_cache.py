@@ -56,6 +56,21 @@ def test_versions_have_own_imports(
     assert checkpoint_folder(folder, tmp_path) != first
 
 
+def test_unchanged_files_are_not_read_again(
+    make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, cache = make_folder(), tmp_path / "cache"
+    first = checkpoint_folder(folder, cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(import_cache, "_digest", _never)
+        assert checkpoint_folder(folder, cache) == first
+    [known] = (cache / "digests").iterdir()
+    known.write_text("nonsense")
+    assert checkpoint_folder(folder, cache) == first
+    change_json(folder / "generation_config.json", num_beams=3)
+    assert checkpoint_folder(folder, cache) != first
+
+
 def test_of_two_imports_one_is_kept(
     make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

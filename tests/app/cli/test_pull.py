@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import torch
 from structlog.testing import capture_logs
 
 from app.cli import pull as pull_module
@@ -23,6 +24,7 @@ from model.checkpoint.reader import load_checkpoint
 from tests.app.cli.conftest import Attend
 from tests.app.hub.fake_hub import COMMIT, FakeHub
 from tests.argos_package import pack, write_package
+from tests.ctranslate2_folder import FAMILIES, write_folder
 from tests.firefox_model import write_registry
 from tests.marian_folder import MakeFolder, change_json, write_json
 
@@ -91,6 +93,39 @@ def test_weights_in_another_form_are_fetched(
     hub = serving(make_folder(pickled=True))
     assert attend("pull", "opus-mt-en-fr", tmp_path / "models").exit_code == 0
     assert any(request.url.path.endswith("pytorch_model.bin") for request in hub.requests)
+
+
+def test_quickmt_is_fetched_as_it_is_published(
+    attend: Attend, serving: Serving, tmp_path: Path
+) -> None:
+    family = FAMILIES["eole, quickmt"]._replace(shared=True)
+    folder = write_folder(tmp_path / "quickmt", family)
+    (folder / "sentencepiece.model").rename(folder / "joint.spm.model")
+    for other in ("eole-config.yaml", "joint.eole.vocab", "joint.spm.vocab"):
+        (folder / other).write_text("not read: -\n")
+    hub = serving(folder)
+    hub.repository = "quickmt/quickmt-fr-en"
+    hub.files |= {"eole-model/config.json": b"{}", "eole-model/model.00.safetensors": b"x" * 9}
+    pulled = attend("pull", "quickmt-fr-en", tmp_path / "models")
+    assert pulled.exit_code == 0, pulled.stderr
+    config = load_checkpoint(tmp_path / "models" / "quickmt-fr-en").config
+    assert (config.directions, config.transformer.n_encoder_layers) == ([("fr", "en")], 3)
+    fetched = {request.url.path.rpartition("/")[2] for request in hub.requests[1:]}
+    assert not fetched & {"model.00.safetensors", "joint.spm.vocab", "joint.eole.vocab"}
+
+
+def test_hplt_is_fetched_as_it_is_published(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    folder = make_folder(pickled=True, dtype=torch.float16)
+    shutil.copy(folder / "source.spm", folder / "model.en-mt.spm")
+    (folder / "model.npz.best-chrf.npz").write_bytes(b"not fetched")
+    hub = serving(folder)
+    hub.repository = name = "HPLT/translate-en-mt-v1.0-hplt_opus"
+    pulled = attend("pull", name, tmp_path / "models")
+    assert pulled.exit_code == 0, pulled.stderr
+    assert load_checkpoint(tmp_path / "models" / name.rpartition("/")[2])
+    assert not any(request.url.path.endswith(".npz") for request in hub.requests)
 
 
 def test_an_interrupted_pull_is_resumed(

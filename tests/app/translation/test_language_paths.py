@@ -10,8 +10,11 @@ from app.translation.served_model import KnownModel
 DIRECTIONS = [("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]
 
 
-def model(name: str) -> KnownModel:
-    return cast("KnownModel", SimpleNamespace(name=name, slot=SimpleNamespace(failure=None)))
+def model(name: str, **symbols: str) -> KnownModel:
+    vocabulary = SimpleNamespace(target_symbols=symbols) if symbols else None
+    config = SimpleNamespace(marian_vocabulary=vocabulary)
+    slot = SimpleNamespace(failure=None)
+    return cast("KnownModel", SimpleNamespace(name=name, slot=slot, config=config))
 
 
 SEVERAL = LanguagePaths({pair: (model("-".join(pair)),) for pair in DIRECTIONS})
@@ -38,6 +41,17 @@ def test_what_is_said_is_not_found_out() -> None:
     assert path.directions == [("fr", "en"), ("en", "de")]
     assert [one.name for [one] in path.models] == ["fr-en", "en-de"]
     assert (path.name, path.is_direct) == ("fr-en+en-de", False)
+
+
+def test_a_text_may_name_its_target() -> None:
+    several = model("several", fr=">>fra<<", de=">>deu<<")
+    paths = LanguagePaths({("en", "fr"): (several,), ("en", "de"): (several,)})
+    assert paths.typed_target(">>deu<< Good morning") == ("de", "Good morning")
+    assert paths.typed_target("\n >>fra<<Good\nmorning") == ("fr", "Good\nmorning")
+    assert paths.typed_target(">>fra<<") == ("fr", "")
+    for text in (">>spa<< Good", "Good >>fra<< morning", ">>fra< Good", ">> fra<< Good", ""):
+        assert paths.typed_target(text) is None
+    assert SEVERAL.typed_target(">>fra<< Good morning") is None
 
 
 def test_of_a_pair_one_model_is_asked() -> None:

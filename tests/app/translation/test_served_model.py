@@ -6,9 +6,11 @@ import httpx
 import numpy as np
 import pytest
 
-from app.translation.requests import TranslationOptions
+from app.errors import InvalidRequestError
+from app.translation.requests import Generation, TranslationOptions
 from app.translation.served_model import ModelProfile
 from model.checkpoint.config import read_config
+from model.decoding.processors import LogitsProcessors
 from model.decoding.shortlist import Shortlist
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -28,6 +30,20 @@ async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:
         gate.release()
         assert (await asked).status_code == httpx.codes.OK
     assert forecast == 0
+
+
+def test_the_request_changes_the_processors_of_the_checkpoint(tiny_checkpoint: Path) -> None:
+    own = LogitsProcessors(1, 3, 1.2, ((5,),))
+    config = read_config(tiny_checkpoint).model_copy(update={"logits_processors": own})
+    profile = ModelProfile(config)
+    assert profile.search_options(TranslationOptions(), "fr").processors == own
+    given = Generation(min_length=4, repetition_penalty=1.0, temperature=0.7, seed=9)
+    found = profile.search_options(TranslationOptions(generation=given), "fr")
+    assert found.processors == LogitsProcessors(4, 3, 1.0, ((5,),))
+    assert (found.beam_size, found.temperature, found.seed) == (1, 0.7, 9)
+    with pytest.raises(InvalidRequestError) as refused:
+        profile.search_options(TranslationOptions(beam_size=2, generation=given), "fr")
+    assert [fault.pointer for fault in refused.value.errors] == ["/temperature"]
 
 
 @pytest.mark.parametrize("asked", [None, False, True])

@@ -13,7 +13,8 @@ NOWHERE = torch.tensor([False])
 def probabilities(
     options: SearchOptions, at_limit: torch.Tensor = NOWHERE, length: int = 2
 ) -> list[float]:
-    found = next_log_probs(LOGITS.clone(), CONFIG, options, length, at_limit).exp()[0]
+    ids = torch.ones(1, length - 1, dtype=torch.long)
+    found = next_log_probs(LOGITS.clone(), CONFIG, options, at_limit, ids).exp()[0]
     return [round(p, 6) for p in found.tolist()]
 
 

@@ -42,7 +42,11 @@ def generated(theirs: Any, ours: Checkpoint, source: torch.Tensor, **options: An
 
 def search_options(ours: Checkpoint, **changes: Any) -> SearchOptions:
     config = ours.config
-    named = {"beam_size": config.beam_size, "length_penalty": config.length_penalty}
+    named: dict[str, Any] = {
+        "beam_size": config.beam_size,
+        "length_penalty": config.length_penalty,
+        "processors": config.logits_processors,
+    }
     return SearchOptions(**({**named, "rule": config.search_rule} | changes))
 
 

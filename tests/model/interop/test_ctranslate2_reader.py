@@ -66,8 +66,8 @@ def their_answers(folder: Path, family: Family, **options: Any) -> list[Any]:
         options["suppress_sequences"] = [["<pad>"]]
     translator = ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
     found: list[Any] = translator.translate_batch(
-        their_sources(family, texts()), return_scores=True, min_decoding_length=0,
-        max_decoding_length=40, **options,
+        their_sources(family, texts()), return_scores=True, max_decoding_length=40,
+        **options,
     )  # fmt: skip
     return found
 

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.decoding.processors import MAX_BAD_TOKENS
 from model.engine.cpu.forward.shortlisted import columns_of
 from model.engine.cpu.forward.slots import NO_TOKEN, Slots
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import LOGIT_ROWS, SHARED_ROWS, Workspace
-from model.engine.cpu.kernels.arrays import Flags, Floats, Ints, Records
+from model.engine.cpu.kernels.arrays import Flags, Floats, Ints, Records, lazy_zeros
 from model.engine.cpu.kernels.flat import add_exponentials, any_above, get, maximum, put
 from model.engine.cpu.kernels.jit import kernel
 from model.engine.cpu.kernels.linear import NO_FLOOR, multiply, prepare, project_prepared
@@ -31,6 +32,7 @@ LOWEST = np.float32(np.finfo(np.float32).min)
 _NAMED = np.dtype(
     [("token", np.int64), ("wording", np.int64), ("log_prob", np.float32)], align=True
 )
+_EDIT = np.dtype([("token", np.int64), ("factor", np.float32), ("logit", np.float32)], align=True)
 
 
 class Predictions(NamedTuple):
@@ -44,6 +46,10 @@ class Predictions(NamedTuple):
     unk_id             [R], input, not kept: a token that is not chosen either but keeps its
                        probability, or `NO_TOKEN`
     renormalises       [R], input: whether the others' probabilities sum to one without `<pad>`
+    n_edits, edits     [R] and [R, ≥ n_edits], input: `token`, ascending, and `factor`, 0 if it must
+                       not be chosen, else its repetition penalty
+    edits_logits       [R], input: whether logits are edited, not log-probabilities
+    next_edit          [R], the first edit beyond the panels so far
     """
 
     n_best: Ints
@@ -53,10 +59,15 @@ class Predictions(NamedTuple):
     named: Records
     unk_id: Ints
     renormalises: Flags
+    n_edits: Ints
+    edits: Records
+    edits_logits: Flags
+    next_edit: Ints
 
 
-def make_predictions(n_rows: int, max_best: int, max_named: int) -> Predictions:
-    """For at most `n_rows` rows."""
+def make_predictions(n_rows: int, max_best: int, max_named: int, longest: int = 0) -> Predictions:
+    """For at most `n_rows` rows, and edits for hypotheses of up to `longest` tokens."""
+    max_edits = 2 * (longest + 1) + MAX_BAD_TOKENS + 1 if longest else 1
     return Predictions(
         n_best=np.ones(n_rows, np.int64),
         tokens=np.zeros((n_rows, max_best), np.int64),
@@ -65,6 +76,10 @@ def make_predictions(n_rows: int, max_best: int, max_named: int) -> Predictions:
         named=np.zeros((n_rows, max_named), _NAMED),
         unk_id=np.full(n_rows, NO_TOKEN, np.int64),
         renormalises=np.zeros(n_rows, np.bool_),
+        n_edits=np.zeros(n_rows, np.int64),
+        edits=lazy_zeros((n_rows, max_edits), _EDIT),
+        edits_logits=np.zeros(n_rows, np.bool_),
+        next_edit=np.zeros(n_rows, np.int64),
     )
 
 
@@ -105,6 +120,15 @@ def _to_places(ids: Ints, predictions: Predictions, row: int) -> None:
         named = predictions.named[row, index]
         named.token = _place(ids, named.token)
         named.log_prob = -np.inf
+    n_kept = 0
+    for index in range(predictions.n_edits[row]):
+        edit = predictions.edits[row, index]
+        place = _place(ids, edit.token)
+        if place != NO_TOKEN:
+            predictions.edits[row, n_kept].factor = edit.factor
+            predictions.edits[row, n_kept].token = place
+            n_kept += 1
+    predictions.n_edits[row] = n_kept
 
 
 @kernel
@@ -123,7 +147,7 @@ def _to_tokens(ids: Ints, pad_id: int, predictions: Predictions, row: int) -> No
 
 
 @kernel
-def _predict(
+def _predict(  # noqa: PLR0912
     output: Linear, begin: int, end: int, pad_id: int, work: Workspace, predictions: Predictions
 ) -> None:
     """Fill in the predictions for the rows begin … end − 1, which are prepared."""
@@ -145,12 +169,16 @@ def _predict(
                 if has_pad and predictions.renormalises[row]:
                     put(logits, at + pad_id % COLUMNS, np.float32(-np.inf))
                 n_best = predictions.n_best[row]
+                if predictions.n_edits[row]:
+                    _edit(logits, at, panel, work, predictions, row)
                 if any_above(logits, at, predictions.log_probs[row, n_best - 1]):
                     largest = maximum(logits, at, COLUMNS)
                     _raise_highest(work.highest, work.totals, row, largest)
                     _keep_best(logits, at, panel, pad_id, predictions, row)
                 if predictions.n_named[row]:
                     _look_up(logits, at, panel, pad_id, predictions, row)
+                if predictions.n_edits[row] and not predictions.edits_logits[row]:
+                    _restore(logits, at, panel, predictions, row)
                 add_exponentials(logits, at, work.highest[row], work.totals, row * LANES)
     for row in range(begin, end):
         normaliser = work.highest[row] + np.log(work.totals[row].sum())
@@ -158,6 +186,66 @@ def _predict(
             predictions.log_probs[row, rank] -= normaliser
         for index in range(predictions.n_named[row]):
             predictions.named[row, index].log_prob -= normaliser
+        if predictions.n_edits[row] and not predictions.edits_logits[row]:
+            _insert_penalised(normaliser, pad_id, predictions, row)
+
+
+@kernel
+def _edit(
+    logits: Floats, at: int, panel: int, work: Workspace, predictions: Predictions, row: int
+) -> None:
+    """Edit the logits of a panel. Those of forbidden tokens become −∞.
+
+    So do penalised ones if log-probabilities are edited, which are not known yet.
+    """
+    first, index, n = panel * COLUMNS, predictions.next_edit[row], predictions.n_edits[row]
+    on_logits = predictions.edits_logits[row]
+    if index < n and predictions.edits[row, index].token < first + COLUMNS and not on_logits:
+        _raise_highest(work.highest, work.totals, row, maximum(logits, at, COLUMNS))
+    while index < n and predictions.edits[row, index].token < first + COLUMNS:
+        edit = predictions.edits[row, index]
+        place = at + edit.token - first
+        edit.logit = get(logits, place)
+        penalised = edit.factor > 0 and on_logits
+        put(
+            logits, place, _penalised(edit.logit, edit.factor) if penalised else np.float32(-np.inf)
+        )
+        index += 1
+    predictions.next_edit[row] = index
+
+
+@kernel
+def _penalised(score: np.float32, factor: np.float32) -> np.float32:
+    """Keskar et al. 2019, §4.1, as `transformers` and CTranslate2 define it."""
+    return np.float32(score * factor if score < 0 else score / factor)
+
+
+@kernel
+def _restore(logits: Floats, at: int, panel: int, predictions: Predictions, row: int) -> None:
+    """Restore the logits of a panel, whose tokens keep their probability."""
+    first, index = panel * COLUMNS, predictions.next_edit[row] - 1
+    while index >= 0 and predictions.edits[row, index].token >= first:
+        edit = predictions.edits[row, index]
+        put(logits, at + edit.token - first, edit.logit)
+        index -= 1
+
+
+@kernel
+def _insert_penalised(
+    normaliser: np.float32, pad_id: int, predictions: Predictions, row: int
+) -> None:
+    """Penalise the log-probabilities of tokens, and insert those that are among the best."""
+    best, n_best = predictions.log_probs, predictions.n_best[row]
+    for index in range(predictions.n_edits[row]):
+        edit = predictions.edits[row, index]
+        if edit.factor == 0 or edit.token in (pad_id, predictions.unk_id[row]):
+            continue
+        log_prob = _penalised(edit.logit - normaliser, edit.factor)
+        if log_prob > best[row, n_best - 1]:
+            _insert(best, predictions.tokens, row, n_best, log_prob, edit.token)
+        for number in range(predictions.n_named[row]):
+            if predictions.named[row, number].token == edit.token:
+                predictions.named[row, number].log_prob = log_prob
 
 
 @kernel
@@ -166,6 +254,7 @@ def _reset(begin: int, end: int, pad_id: int, work: Workspace, predictions: Pred
     for row in range(begin, end):
         work.highest[row] = LOWEST
         work.totals[row] = 0
+        predictions.next_edit[row] = 0
         for rank in range(predictions.n_best[row]):
             predictions.tokens[row, rank] = pad_id
             predictions.log_probs[row, rank] = -np.inf

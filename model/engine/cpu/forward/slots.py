@@ -13,6 +13,7 @@ import numpy as np
 
 from model.decoding.constraints import MAX_WIDTH
 from model.decoding.hypothesis import SearchOptions
+from model.decoding.processors import MAX_BAD_TOKENS
 from model.decoding.rules import AtLimit, Stopping, length_normalisation
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.kernels.arrays import Flags, Floats, Ints, Records, lazy_zeros
@@ -33,6 +34,15 @@ RULE = np.dtype(
 )  # fmt: skip
 """`alpha` is the length penalty, `first_id` that of `SearchOptions`; the rest is as in `Traits`."""
 
+
+PROCESSORS = np.dtype(
+    [("min_length", np.int64), ("no_repeat_ngram_size", np.int64), ("n_words", np.int64),
+     ("repetition_penalty", np.float32), ("temperature", np.float32), ("is_used", np.bool_),
+     ("on_logits", np.bool_), ("counts_start", np.bool_)],
+    align=True,
+)  # fmt: skip
+"""`min_length` includes a given token; `n_words` are the numbers in `Slots.bad_words`; `on_logits`
+is `SearchOptions.processes_logits`; `counts_start`: the start symbol is a token of hypotheses."""
 
 COLUMNS_OF_SENTENCE = np.dtype(
     [(name, np.int64) for name in ("n", "ids", "weight", "scale", "bias")]
@@ -94,6 +104,9 @@ class Slots(NamedTuple):
     active, failed [n]
     beam, n_best, limit, length [n]    beam size, n best, maximum tokens, tokens so far
     rule [n]                           of its search, see `RULE`
+    processors [n]                     of its search, see `PROCESSORS`
+    bad_words [n, …]                   of each its length and its tokens
+    draws [n, T]                       random numbers of the positions, with a temperature
     columns [n]                        of its candidates, see `COLUMNS_OF_SENTENCE`
     source, source_length [n, T], [n]  positions of the encoder's output
     live [n, K], n_live [n]            log-probabilities of the live hypotheses, best first
@@ -112,6 +125,9 @@ class Slots(NamedTuple):
     limit: Ints
     length: Ints
     rule: Records
+    processors: Records
+    bad_words: Ints
+    draws: Floats
     columns: Records
     source: Ints
     source_length: Ints
@@ -166,6 +182,9 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         limit=ints(),
         length=ints(),
         rule=np.zeros(n_slots, RULE),
+        processors=np.zeros(n_slots, PROCESSORS),
+        bad_words=lazy_zeros((n_slots, 2 * MAX_BAD_TOKENS), np.int64),
+        draws=lazy_zeros((n_slots, longest + 1), np.float64),
         columns=np.zeros(n_slots, COLUMNS_OF_SENTENCE),
         source=ints(longest),
         source_length=ints(),

@@ -34,7 +34,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value(tmp_path: Pa
         "quantization_config": {"bits": 8},
         "eos_token_id": [0, 1],
     }
-    generation = {"num_beams": 12, "do_sample": True, "no_repeat_ngram_size": 3, "min_length": 2}
+    generation = {"num_beams": 12, "do_sample": True, "encoder_no_repeat_ngram_size": 3}
     told = refusal(folder_of(tmp_path, config, generation))
     for fault in (
         'config.json: activation_function = "gelu_new"',
@@ -45,8 +45,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value(tmp_path: Pa
         "config.json: eos_token_id = [0, 1]",
         "generation_config.json: num_beams = 12",
         "generation_config.json: do_sample = true",
-        "generation_config.json: no_repeat_ngram_size = 3",
-        "generation_config.json: min_length = 2",
+        "generation_config.json: encoder_no_repeat_ngram_size = 3",
     ):
         assert fault in told
 
