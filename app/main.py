@@ -154,7 +154,7 @@ def create_admin_app(app: FastAPI) -> FastAPI:
 
 
 def _furnish(app: FastAPI, routers: Sequence[APIRouter], *, sheds_load: bool = False) -> None:
-    """Add routes, error handlers and middleware, of which the last is the outermost."""
+    """Add routes, error handlers and middleware; the last middleware is the outermost."""
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
     settings: Settings = app.state.settings
     if sheds_load:

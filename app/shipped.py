@@ -1,4 +1,4 @@
-"""What comes with the code: a checkpoint and recipes.
+"""The checkpoint and recipes that come with the code.
 
 In a checkout they lie beside this package; a wheel has them inside it (setup.py).
 """

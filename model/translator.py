@@ -49,14 +49,14 @@ T = TypeVar("T", bound=Translatable)
 
 @dataclass(eq=False, slots=True)
 class _Entry(Generic[T]):
-    """A text that is not yielded yet, and its number of searches without a result."""
+    """A text in progress, and its number of unfinished searches."""
 
     text: T
     n_open: int
 
 
 class Translator(Generic[T]):
-    """Translates texts, of which there may be any number; a bounded number is held at a time.
+    """Translates any number of texts, and holds a bounded number of them at a time.
 
     read  makes a string a text
     """
@@ -101,7 +101,7 @@ class _Run(Generic[T]):
             self._retries += self._opened(entry)
 
     def translated(self) -> Iterator[T]:
-        """Yield the texts that are translated, up to the first that is not."""
+        """Yield translated texts, up to the first unfinished one."""
         while self._entries and not self._entries[0].n_open:
             yield self._entries.popleft().text
 

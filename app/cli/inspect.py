@@ -84,7 +84,7 @@ def architecture_table(config: TransformerConfig) -> Table:
         table.add_row(block, style="bold")
         for component, tensors in groupby(parts, key=lambda part: part.component):
             rows = list(tensors)
-            # Notes are below the name, for want of width.
+            # Notes go below the name, since the table is narrow.
             notes = [part.note for part in rows if part.note]
             names = [f" {component}", *(f"   {note}" for note in notes)]
             for name, part in zip_longest(names, rows):

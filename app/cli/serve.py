@@ -105,7 +105,7 @@ def serve(**flags: Any) -> None:
 
 
 def fatal_reason(error: Exception) -> str | None:
-    """Return why the server cannot start in a line; None for what nobody foresaw."""
+    """Return in one line why the server cannot start; None for an unexpected error."""
     if isinstance(error, (AppError, ModelError, Failure)):
         return str(error)
     if (

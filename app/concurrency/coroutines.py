@@ -1,7 +1,7 @@
 """Runs coroutines side by side, and spreads long callbacks over iterations of the event loop.
 
 The loop runs everything that is ready before it polls its sockets again. If a hundred coroutines
-become ready at once and each works for ten milliseconds, everybody else waits for a second.
+become ready at once and each works for ten milliseconds, all others wait for a second.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Threads for blocking work, and priorities of threads below the event loop's.
 
 A thread cannot be cancelled. Long work therefore calls `check_abandoned` in its loops, which ends
-it once nobody waits for it: the client left, or the deadline passed.
+it once its result is not needed: the client left, or the deadline passed.
 """
 
 import asyncio

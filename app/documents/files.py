@@ -85,7 +85,7 @@ FORMATS: dict[str, FileFormat] = {
         unpacked_size,
     ),
 }
-"""By file name extension."""
+"""Formats by file name extension."""
 
 SUFFIXES = tuple(FORMATS)
 

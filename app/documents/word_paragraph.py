@@ -169,7 +169,7 @@ def _fixed(part: _Fixed, inner: dict[Parts, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a mark stands for: source to write, and the run properties of the text after it."""
+    """The meaning of a mark: source to write, and the run properties of the text after it."""
 
     raw: str = ""
     fixed: _Fixed | None = None

@@ -1,4 +1,4 @@
-"""What POST /explain answers, in plain types."""
+"""The answer of POST /explain, in plain types."""
 
 from dataclasses import dataclass, field
 from typing import Literal

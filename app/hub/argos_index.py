@@ -37,7 +37,7 @@ class ArgosPackage(BaseModel):
 
     @property
     def name(self) -> str:
-        """Of the model on the shelf."""
+        """The name of the model on the shelf."""
         return f"argos-{self.from_code}-{self.to_code}"
 
     @property

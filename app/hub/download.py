@@ -89,7 +89,7 @@ def fetch_rest(  # noqa: PLR0917
     repository: str,
     revision: str,
 ) -> bool:
-    """Append what an unfinished file lacks, or write it anew if the server sends all of it.
+    """Append the missing part of an unfinished file, or rewrite it if the server sends all of it.
 
     Returns False if the server has no more (416). Raises `PullError`, also for a file of more than
     `max_bytes`, and `Interrupted`.

@@ -228,7 +228,7 @@ def _codes(asked: str) -> list[str]:
 
 
 def server_of(registry: str) -> FileServer:
-    """Return the server of a registry's address; that of a folder is not asked."""
+    """Return the server of a registry's address; a folder needs no requests to it."""
     return FileServer(registry if "://" in registry else PUBLIC_REGISTRY)
 
 

@@ -18,13 +18,13 @@ _STATUSES = {
     "env.appinfo.OS == 'Android'": "Release Android",
     "env.appinfo.OS != 'Android'": "Release Desktop",
 }
-"""By the expression that says which installations of Firefox use a file."""
+"""Statuses by the expression that selects installations of Firefox."""
 
 _PARTS = {
     "model": "model", "lex": "lexicalShortlist", "vocab": "vocab", "srcvocab": "srcVocab",
     "trgvocab": "trgVocab",
 }  # fmt: skip
-"""By `fileType`, as in the registry; others, such as models of quality, are not used."""
+"""Names in the registry by `fileType`; others, such as quality models, are not used."""
 
 
 class _Attachment(BaseModel):
@@ -46,7 +46,7 @@ class _Record(BaseModel):
 
     @property
     def order(self) -> tuple[list[int], bool]:
-        """By version; a beta is before its release."""
+        """Sort key by version; a beta precedes its release."""
         numbers, rest = re.match(r"([\d.]+)(.*)", self.version).groups()  # type: ignore[union-attr]
         return [int(one) for one in numbers.split(".") if one], not rest
 

@@ -109,7 +109,7 @@ class Hub:
     ) -> T:
         """Call `once`, and retry while it is interrupted. Raises `PullError`.
 
-        The retries are counted anew whenever `progress` has grown.
+        The count of retries restarts whenever `progress` grows.
         """
         n_failed, before = 0, progress()
         while True:

@@ -112,7 +112,7 @@ EngineFailure = Literal["exception", "not-finite", "out-of-memory", "thread-died
 ENGINE_FAILURES: tuple[EngineFailure, ...] = get_args(EngineFailure)
 
 RETRY_REASONS = ("placeholders", "glossary", "numbers")
-"""What the translation of a segment lost or changed, so that it is searched again."""
+"""The part of a segment that its translation lost or changed, which causes another search."""
 
 _disable_created: Callable[[], None] = disable_created_metrics
 """Suffix of the `_created` series of each metric, which are omitted."""

@@ -15,7 +15,7 @@ router = Router(include_in_schema=False)
 openapi_router = Router(include_in_schema=False)
 
 FOR_EVER = "public, max-age=31536000, immutable"
-"""For assets with their digest in the URL."""
+"""Cache-Control of assets whose URL contains their digest."""
 
 ASK_EACH_TIME = "no-cache"
 

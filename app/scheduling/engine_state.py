@@ -1,4 +1,4 @@
-"""What a thread records about its engine: its segments, suspects, throughput, share of lists.
+"""A thread's records of its engine: its segments, suspects, throughput, share of lists.
 
 Pure data structures: no clock, no lock, no torch.
 """

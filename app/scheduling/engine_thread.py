@@ -26,7 +26,7 @@ with TGI's `waiting_served_ratio`). The limit keeps the delay near that of a few
 """
 
 MAX_FAILURES = 10
-"""Consecutive segments on each of which, alone, an engine failed, after which it is down."""
+"""Consecutive segments that fail alone before their engine is marked down."""
 
 MAX_RESTARTS = 1
 """Maximum restarts of a thread that died for reasons other than an engine failure."""

@@ -166,8 +166,8 @@ class Shelf(Generic[M]):
             raise slot.failure.as_error(slot.name, now)
         self._queue.add(slot)
         left = deadline - now - LEEWAY
-        # The next load begins whatever its forecast: else, after a single slow one, none would ever
-        # begin and correct it.
+        # The next load always starts: after a slow one, forecasts would otherwise refuse all loads
+        # that could correct them.
         if slot is not self._queue.first and (wait := self._queue.seconds_until(slot)) > left:
             if not slot.waiting:
                 self._queue.remove(slot)

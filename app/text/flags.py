@@ -42,11 +42,11 @@ MIN_SHARE_COPIED = 0.8
 """Fraction of source words that makes a translation a copy."""
 
 MIN_LOG_PROB = -0.7
-"""Mean log-probability of a translation's tokens, up to which it is doubtful."""
+"""Mean log-probability of a translation's tokens at or below which it is doubtful."""
 
 MIN_WORD_LOG_PROB = -3.25
-"""Log-probability of a word of several pieces, up to which it is doubtful; of both,
-docs/benchmarks.md has precision and recall."""
+"""Log-probability of a word of several pieces at or below which it is doubtful;
+docs/benchmarks.md has precision and recall of both limits."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _GARBLED = re.compile(r"(?<=[^\W\d_lL])·(?=[^\W\d_])|[A-Za-zÀ-ɏ][Ѐ-ӿ]|[Ѐ-ӿ][A-Za-zÀ-ɏ]")

@@ -126,7 +126,7 @@ class Glossary:
 
 
 NO_GLOSSARY = Glossary({})
-"""Without terms."""
+"""A glossary without terms."""
 
 
 def has_all_terms(terms: Sequence[Term], translation: str) -> bool:

@@ -98,7 +98,7 @@ def _without_tail(url: str) -> str:
 
 
 class _Braces:
-    """The braces of a text, of which there may be a million, in arrays."""
+    """The braces of a text, in arrays, since there may be a million."""
 
     def __init__(self, text: str) -> None:
         self._starts = array("I")

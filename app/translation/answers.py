@@ -1,4 +1,4 @@
-"""What the pipeline answers, in plain types; `app.wire` writes them as JSON.
+"""The pipeline's answers, in plain types; `app.wire` writes them as JSON.
 
 Field metadata and docstrings become descriptions in /openapi.json.
 """

@@ -99,7 +99,7 @@ class AttentionView:
         self._encoding = request.encoding
 
     def n_weights(self, n_target: int, n_source: int) -> int:
-        """Number of weights in the response for a pair of so many tokens."""
+        """Return the number of weights in the response for a pair with these token counts."""
         rows = n_source if self.kind == "encoder" else n_target
         columns = n_target if self.kind == "decoder" else n_source
         n_heads = 1 if self._heads == "mean" else len(self._heads)

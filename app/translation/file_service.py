@@ -95,7 +95,7 @@ class FileService:
         return self._admission.slot(self._limits.timeout)
 
     def slot_in_turn(self) -> AbstractAsyncContextManager[float]:
-        """As `slot`, but waits behind the files that wait already."""
+        """Reserve a slot as `slot` does, but behind the files that already wait."""
         return self._admission.slot_in_turn(self._limits.timeout)
 
     def upload_slot(self) -> AbstractAsyncContextManager[float]:

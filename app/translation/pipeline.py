@@ -41,7 +41,7 @@ MAX_MEAN_TOKEN_CHARACTERS = 8
 
 @dataclass(slots=True)
 class RequestContext:
-    """What the stages of a request share.
+    """The data that the stages of a request share.
 
     client          for fair queueing; None for a separate one
     deadline        by the schedulers' clock
@@ -250,7 +250,7 @@ async def _send_rest(window: Window) -> None:
 
 
 def lane_of(n_segments: int) -> Lane:
-    """Return the lane of a request of so many segments."""
+    """Return the lane for a number of segments."""
     return "interactive" if n_segments <= MAX_INTERACTIVE_SEGMENTS else "bulk"
 
 

@@ -1,4 +1,4 @@
-"""What clients ask of the pipeline, in plain types; `app.wire` converts the dialects to these."""
+"""Requests to the pipeline, in plain types; `app.wire` converts the dialects to these."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

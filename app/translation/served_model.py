@@ -30,7 +30,7 @@ WARM_UP_TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What GET /info shows of a model; `digest` is None until it was loaded once."""
+    """Facts of a model for GET /info; `digest` is None until the first load."""
 
     parameters: int
     engine: str
@@ -183,7 +183,7 @@ class KnownModel(ModelProfile):
 
     @property
     def facts(self) -> Facts:
-        """As when it was loaded last, else as expected."""
+        """Return the facts of the last load, else the expected ones."""
         if self.slot.model is not None:
             self._facts = self.slot.model.facts
         return self._facts

@@ -208,7 +208,7 @@ def invalid_request_message(error: InvalidRequestError) -> str | None:
 
 
 def libretranslate_languages_message(error: UnknownLanguagesError) -> str:
-    """Return LibreTranslate's message for a language or pair that is not translated."""
+    """Return LibreTranslate's message for an unsupported language or pair."""
     wrong = {"source": error.source, "target": error.target, None: None}[error.wrong]
     if wrong is not None:
         return f"{wrong} is not supported"

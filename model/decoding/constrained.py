@@ -15,7 +15,7 @@ divided evenly among the non-empty banks, for the best of each; shares that a ba
 the best of all others. Those that end among the first K of the last bank are finished. The end of
 the search and the result are as in beam search, also with K = 1.
 
-Of hypotheses with the same tokens in the same state, one is kept. Ties go to the smaller bank.
+Equal hypotheses (the same tokens in the same state) are kept once. Ties go to the smaller bank.
 """
 
 from __future__ import annotations

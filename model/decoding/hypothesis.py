@@ -141,7 +141,7 @@ class Hypothesis:
 
 
 Outcome: TypeAlias = list[Hypothesis] | Exception
-"""What a search ends in: its n best hypotheses, best first, or its error."""
+"""The result of a search: its n best hypotheses, best first, or its error."""
 
 
 def outcome(hypotheses: list[Hypothesis]) -> list[Hypothesis] | NumericalError:

@@ -18,7 +18,7 @@ from model.engine.torch.explanations import TorchExplanations
 from model.transformer.transformer import Transformer
 
 MAX_LOGITS = 2**25
-"""Maximum logits of a decoding step, of which a search has a few copies: 128 MB in float32."""
+"""Maximum logits of a decoding step (a search has a few copies): 128 MB in float32."""
 
 
 class _Search:

@@ -1,4 +1,4 @@
-"""What engines compute about single sentences: attention, scores, the search.
+"""Explanations of single sentences by engines: attention, scores, the search.
 
 Imports no torch, as `protocol`.
 """

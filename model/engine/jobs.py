@@ -1,4 +1,4 @@
-"""What all engines do with their jobs: check their ids, report their stable prefixes.
+"""Functions for the jobs of all engines: check their ids, report their stable prefixes.
 
 Kernels use ids as offsets without checks, and a GPU reports wrong ones late or never.
 """

@@ -31,7 +31,7 @@ MAX_PACKAGE_BYTES = 2_000_000_000
 _MAX_MEMBERS = 10_000
 
 _SEARCH = Search(beam_size=4, length_penalty=0.2)
-"""Of `apply_packaged_translation`."""
+"""The search of Argos's `apply_packaged_translation`."""
 _CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
 """Argos's own codes."""
 

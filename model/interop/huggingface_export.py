@@ -62,7 +62,7 @@ class Form:
 
 
 TORCH_EPSILON = 1e-5
-"""Of LayerNorm, in all their models."""
+"""Epsilon of LayerNorm in all their models."""
 
 MARIAN = Form("marian", "MarianMTModel", "post", {"normalize_before": False})
 # Both keys are for CTranslate2; they are implied by Pegasus in `transformers`.

@@ -1,4 +1,4 @@
-"""What a folder contains that is neither a checkpoint nor a model that attend imports."""
+"""Describes a folder that is neither a checkpoint nor a model that attend imports."""
 
 from pathlib import Path
 

@@ -25,7 +25,7 @@ BOS, EOS, UNK, PAD = "<s>", "</s>", "<unk>", "<pad>"
 
 @dataclass(frozen=True)
 class SequenceEnds:
-    """What an encoder's input starts and ends with, and what a translation starts with.
+    """Tokens at the start and end of an encoder's input, and at the start of a translation.
 
     bos    `<s>` precedes the source
     eos    `</s>` follows it; it also stands for a text without pieces

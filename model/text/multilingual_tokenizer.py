@@ -20,7 +20,7 @@ from model.text.text_codec import Token
 PIECES_FILE = "sentencepiece.bpe.model"
 
 SPECIAL = (BOS, PAD, EOS, UNK)
-"""By id."""
+"""Special tokens in the order of their ids."""
 
 _OWN_SYMBOLS = 3
 """Symbols at the start of NLLB's SentencePiece model: `<unk>`, `<s>`, `</s>`."""

@@ -164,7 +164,7 @@ def _refuse_constant(_: str) -> NoReturn:
 
 
 class RepeatedKeyError(ValueError):
-    """An object has a key twice, of which programs read different ones (RFC 8259 §4)."""
+    """An object repeats a key; programs differ in which value they read (RFC 8259 §4)."""
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -175,7 +175,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 _JSON = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
-"""As `json.loads` would make one for each body."""
+"""Created once; `json.loads` would create one for each body."""
 
 
 def unsupported(*supported: str) -> HTTPException:

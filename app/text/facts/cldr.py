@@ -55,7 +55,7 @@ def locale_of(language: str) -> Locale | None:
 
 @cache
 def convention_of(language: str) -> Convention | None:
-    """Return how a language writes numbers and amounts of money; None if that is not known.
+    """Return how a language writes numbers and amounts of money; None if unknown.
 
     It is not known, either, of languages that group digits in any other way than by threes (Hindi
     and others of India), that have digits of their own, or that are written from right to left.
@@ -263,7 +263,7 @@ def letters_of(text: str) -> str:
 
 
 def unit_pattern(unit: str, value: Decimal, language: str, *, is_short: bool) -> str | None:
-    """Return how a language writes so many of a unit, with `{0}` for the number."""
+    """Return a language's pattern for a value with a unit, with `{0}` for the number."""
     locale = locale_of(language)
     if locale is None:
         return None

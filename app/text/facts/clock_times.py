@@ -65,7 +65,7 @@ class ClockTime(NamedTuple):
 
 
 def mixes_clocks(text: str) -> bool:
-    """Whether an hour that only a clock of 24 has is said to be a.m. or p.m.: `17:15 PM`."""
+    """Whether a text has an hour above 12 with a.m. or p.m., such as `17:15 PM`."""
     return _MIXED.search(text) is not None
 
 
@@ -166,14 +166,14 @@ _AT = re.compile(
 )
 _AT_HOUR = re.compile(r"(?<!\d[ ])\b(?:à|vers|dès)[ ]$", re.IGNORECASE)
 _OF = re.compile(rf"[{SPACES}](?:d(?:e[{SPACES}]|['’])|près\b)", re.IGNORECASE)
-"""What follows a length of time: `après deux heures et demie de route`."""
+"""Words after a length of time: `après deux heures et demie de route`."""
 
 _HALVES = re.compile(r"\b(?:half|demie?)\b", re.IGNORECASE)
 _QUARTERS = re.compile(r"\b(?:quarters?|quarts?)\b", re.IGNORECASE)
 
 
 class WordedTime(NamedTuple):
-    """A time of day, its hour as it is said, perhaps of 12, and its span.
+    """A time of day with its hour as written, possibly on a 12-hour clock, and its span.
 
     is_certain  whether it cannot be a length of time, as `deux heures et demie` can
     """

@@ -9,7 +9,7 @@ from app.text.facts.cldr import month_names
 from model.text.language_codes import primary_language
 
 _LANGUAGES = {"de", "en", "es", "fr", "it", "nl", "pt"}
-"""Those whose words for numbers are read."""
+"""Languages whose number words are read."""
 
 
 def _table(*rows: tuple[str, Sequence[int]]) -> dict[str, int]:

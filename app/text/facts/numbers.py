@@ -50,13 +50,13 @@ _BEFORE_TIME = re.compile(
     r"|après|dès|depuis|jusqu['’]à|de|entre|et|ou|a|alle|um|bis|von|às|om|tot)|[–-])[ ]?$",
     re.IGNORECASE,
 )
-"""What stands before an hour without any sign of one: `at 8`."""
+"""Words before an hour that has no mark of its own: `at 8`."""
 
 _HOUR = "duration-hour"
 _DAYS = frozenset({"duration-day"})
 _FORTNIGHT = 15
 _PART = frozenset({"part"})
-"""The unit of months, halves and dozens, which is no unit of the other text."""
+"""The unit of months, halves and dozens; the other text need not have it."""
 _LANGUAGES_OF_WORDS = {"en", "fr"}
 MAX_IN_WORDS = 100
 """The largest number that may be in digits on one side and a word of an unknown language on the
@@ -64,7 +64,7 @@ other; thousands and millions may be, too."""
 
 
 class _Said(NamedTuple):
-    """A number by all its possible meanings; one that is not in digits may be left out.
+    """A number with all its possible meanings; one not in digits may be omitted.
 
     unit     the unit beside it, if it has one
     written  the unit as written

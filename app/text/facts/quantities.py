@@ -21,7 +21,7 @@ _ABBREVIATED_SCALES: dict[str, dict[str, int]] = {
     "fr": {"k": 3, "m": 6, "md": 9, "mds": 9, "mrd": 9, "bn": 0},
     "": {"k": 3, "m": 6, "mio": 6, "mln": 6, "mn": 6, "mrd": 9, "mld": 9, "bn": 9, "mds": 9},
 }
-"""By language, and for the others, in addition to CLDR's; 0 marks a word that is not a scale."""
+"""By language (`""`: all others), in addition to CLDR's; 0 marks a word that is not a scale."""
 
 _MANY = ("en", "fr", "de", "es", "it", "pt", "nl", "ru")
 """Languages whose words for large numbers may stand in one that CLDR does not have."""
@@ -60,7 +60,7 @@ class Scale(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What a number counts: the units or currencies that the word may be, and its span."""
+    """The units or currencies that the word beside a number may mean, and its span."""
 
     names: frozenset[str]
     start: int

@@ -1,4 +1,4 @@
-"""Finds the facts of a text that are written anew, and writes each as another language does.
+"""Finds facts whose form depends on the language, and writes each for another language.
 
 Facts that a model gets wrong are replaced by stand-ins and restored in the form of the target
 language by the CLDR: numbers, amounts with their scale, unit or currency, times of day, lengths of
@@ -49,7 +49,7 @@ _EXPRESSION = re.compile(
 _NO_UNIT_BEHIND = re.compile(rf"[{_LETTER}]{{1,3}}(?![^\W_])")
 _NAME_BEFORE = re.compile(rf"\b[A-ZÀ-Ý]\w+[{SPACES}]$")
 _OF = {"fr": "de", "es": "de", "pt": "de", "ca": "de", "gl": "de", "it": "di", "ro": "de"}
-"""What stands between a large number and its noun."""
+"""Text between a large number and its noun."""
 
 _ELIDED = {"fr", "ca"}
 _UNWRITTEN = {

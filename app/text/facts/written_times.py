@@ -33,7 +33,7 @@ _AT = re.compile(
     rf"|till|from|around|about|since|between|and|to)|[–-])[{SPACES}]?$",
     re.IGNORECASE,
 )
-"""What stands before a time of day, and not before a length of time."""
+"""Words before a time of day, but not before a length of time."""
 
 
 def written_time(match: re.Match[str], target: str) -> str | None:

@@ -28,10 +28,10 @@ MAX_LOGITS = 2**25
 """Maximum logits of a decoding step: 128 MB in float32. Beyond, slots are decoded in turns."""
 
 PREPARED_POSITIONS = 128
-"""Positions of either side up to which steps are recorded at the start."""
+"""Maximum positions of either side for which steps are recorded at the start."""
 
 _CHECKED_SENTENCES, _CHECKED_TOKENS = 4, 6
-"""Random sentences that are translated with graphs and without, so many tokens of each."""
+"""Random sentences, and their tokens, that are translated with graphs and without."""
 
 
 _log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def is_long(job: Job, config: TransformerConfig) -> bool:
 
 
 class Shared(NamedTuple):
-    """What all batches of an engine share."""
+    """The state that all batches of an engine share."""
 
     model: Transformer
     decoder: StepDecoder

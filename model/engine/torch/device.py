@@ -1,4 +1,4 @@
-"""What depends on the kind of device: its types, its memory, transfers between it and the host."""
+"""Properties of a kind of device: its types, its memory, transfers between it and the host."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -27,7 +27,7 @@ _MAX_DIMENSIONS = 4
 _MAX_NAME = 512
 _TYPES = ("<f4", "i1", "<i2", "<i4", "<f2", "bfloat16")
 _GLOBAL_INT16_SCALE = 1000.0
-"""Of int16 matrices in old files, which have no scale of their own."""
+"""Scale of int16 matrices in old files, which do not store one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ LANGUAGE_FILES = (
 )  # fmt: skip
 
 LISTS: dict[str, list[str]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-"""By `language_codes` of tokenizer_config.json, and NLLB's: in the order of their ids."""
+"""Codes in the order of their ids, by `language_codes` of tokenizer_config.json; NLLB's too."""
 
 _M2M100_TOKEN = re.compile(r"__([a-z]{2,3}(?:_[A-Za-z]+)?)__")
 _NLLB_TOKEN = re.compile(r"([a-z]{3})_([A-Z][a-z]{3})")

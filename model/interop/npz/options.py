@@ -187,7 +187,7 @@ def model_options(values: dict[str, Any], origin: str) -> ModelOptions:
 
 
 def _activation(name: str, version: object) -> Activation:
-    """What a model was trained with by the Marian of its `version`, such as "v1.12.42 a1b2c3d"."""
+    """Return the activation that Marian used in `version`, such as "v1.12.42 a1b2c3d"."""
     number = re.match(r"v?(\d+)\.(\d+)\.(\d+)", str(version))
     if name == "gelu" and not (number and tuple(map(int, number.groups())) >= _EXACT_GELU):
         return "quick_gelu"

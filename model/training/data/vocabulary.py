@@ -102,7 +102,7 @@ def _learn(
 def _reason(message: str) -> str:
     """Explain SentencePiece's error, whose own message refers to its source code.
 
-    Empty if the corpora do not yield so many pieces.
+    Empty if the corpora yield too few pieces.
     """
     if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return f"characters, bytes and symbols alone are {smallest[1]}"
