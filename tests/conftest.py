@@ -44,7 +44,7 @@ def _sentences() -> Iterator[str]:
 def _write_checkpoint(
     folder: Path, directions: list[tuple[str, str]], seed: int, *, speaks: bool = False
 ) -> Path:
-    """With random weights; one that `speaks` says letters alone, else it says any bytes."""
+    """Write random weights; with `speaks`, the model produces letters only, else any bytes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     vocabulary = folder.with_suffix(".model")
     languages = sorted({code for direction in directions for code in direction})

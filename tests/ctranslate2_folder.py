@@ -18,7 +18,7 @@ WORDS = pieces_of(PIECES)
 
 
 class Family(NamedTuple):
-    """What a converter writes for a kind of model.
+    """The files that a converter writes for a kind of model.
 
     special         tokens before the words; `behind` follow them
     layout, offset  of its position table; none: CTranslate2 computes one

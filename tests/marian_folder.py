@@ -62,7 +62,7 @@ def change_json(path: Path, **changes: object) -> None:
 
 
 Spoil = Callable[[Path], object]
-"""What is wrong with a folder."""
+"""A change that damages a folder."""
 
 
 def changing(file: str, **changes: object) -> Spoil:

@@ -48,7 +48,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def embedded(options: dict[str, Any]) -> NDArray[np.int8]:
-    """As Marian stores its options: YAML and a zero byte."""
+    """Marian's options as it stores them: YAML and a zero byte."""
     return np.frombuffer(yaml.safe_dump(options).encode() + b"\0", dtype=np.int8)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MAX_MODULES = 15
-"""In one folder, beside its `__init__.py`."""
+"""Maximum modules in a folder, beside its `__init__.py`."""
 
 HTTP = ("fastapi", "starlette", "uvicorn")
 

@@ -1,4 +1,4 @@
-"""What the distribution is called, and which version of it is spoken of."""
+"""The name of the distribution, and its version in the documents."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Documentation is tested: what can be set, asked or run is somewhere in README.md or docs/."""
+"""Every setting, route and command is documented in README.md or docs/."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""What the documentation shows the shipped checkpoint to answer, compared with what it answers.
+"""The documentation's examples are the answers of the shipped checkpoint.
 
 `make examples` writes it anew after the checkpoint has changed: the comments behind `print` in
 docs/api.md and the translations in docs/samples.md. A sample whose translation has changed loses

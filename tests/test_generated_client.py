@@ -55,7 +55,7 @@ class Generated:
         self.models: Any = importlib.import_module(f"{package}.models")
 
     def __call__(self, operation: str, **arguments: Any) -> Any:
-        """What an operation's answer is parsed to."""
+        """The type of an operation's parsed response."""
         module: Any = importlib.import_module(f"{self._package}.api.{operation}")
         return module.sync(client=self._client, **arguments)
 

@@ -47,7 +47,7 @@ CHECKS = [
 refused: languages that nobody serves are valid, and two dialects ignore what they do not know."""
 
 KNOWN: dict[str, dict[str, list[Any]]] = cases(__file__, "known")  # fmt: skip
-"""What this server's model has; of what the schema allows it refuses nearly all."""
+"""Values of this server's model; it refuses most others that the schema allows."""
 
 
 def document() -> dict[str, Any]:
@@ -74,7 +74,7 @@ def native_document() -> dict[str, Any]:
 
 
 Statuses = dict[str, Counter[int]]
-"""By operation."""
+"""Counts of statuses by operation."""
 
 SCHEMA = schemathesis.openapi.from_dict(document())
 NATIVE = schemathesis.openapi.from_dict(native_document())
@@ -95,7 +95,7 @@ def session() -> Iterator[requests.Session]:
 
 @pytest.fixture(scope="module")
 def statuses() -> Iterator[Statuses]:
-    """What was answered, by operation; shown with `pytest -s`."""
+    """Responses by operation; shown with `pytest -s`."""
     counts: Statuses = {}
     yield counts
     for operation, count in counts.items():
@@ -132,7 +132,7 @@ def test_every_answer_of_the_native_dialect_is_as_described(
 
 
 class Stored:
-    """What the server has of which a client knows the name."""
+    """Objects of the server whose names a client knows."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -186,7 +186,7 @@ FILES = st.one_of(
     ),
     st.tuples(st.sampled_from(["a.docx", "a.pdf", "", "a.po"]), st.binary(max_size=20)),
 )  # fmt: skip
-"""Names and contents, of which most can be read and a few cannot."""
+"""Names and contents: most are readable, a few are not."""
 
 
 @made_up

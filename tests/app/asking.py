@@ -8,14 +8,14 @@ from app.scheduling.scheduler import Scheduler
 
 
 def content(response: httpx.Response) -> dict[str, Any]:
-    """Of an answer to a request that went well."""
+    """The JSON of a successful response."""
     assert response.status_code == httpx.codes.OK, response.text
     answer: dict[str, Any] = response.json()
     return answer
 
 
 async def answered(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
-    """What a request for a translation is answered that goes well."""
+    """The JSON of a successful POST /translate."""
     return content(await client.post("/translate", json=body))
 
 
@@ -27,7 +27,7 @@ async def native_text(client: httpx.AsyncClient, text: str, **fields: Any) -> st
 
 
 def refusal(response: httpx.Response, status: int, member: str) -> str:
-    """What a refusal says in a dialect whose errors are one member."""
+    """The message of an error in a dialect whose errors have one member."""
     assert response.status_code == status, response.text
     assert response.headers["Content-Type"] == "application/json"
     document = response.json()
@@ -37,7 +37,7 @@ def refusal(response: httpx.Response, status: int, member: str) -> str:
 
 
 def scheduler(client: httpx.AsyncClient) -> Scheduler:
-    """Of the first model of the application that the client asks."""
+    """The scheduler of the first model of the client's application."""
     app = client._transport.app  # type: ignore[attr-defined]
     first: Scheduler = app.state.lifecycle.started.shelf.models[0].scheduler
     return first

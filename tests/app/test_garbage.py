@@ -27,7 +27,7 @@ CAT = {"text": "The cat. The dog.", "target": "fr"}
 
 @contextmanager
 def unreachable() -> Iterator[list[object]]:
-    """What nobody can reach any more but the collector, of what came to be meanwhile."""
+    """Return the objects created meanwhile that only the collector can reach."""
     found: list[object] = []
     gc.collect()
     gc.disable()

@@ -97,7 +97,7 @@ WAYS: dict[str, Ask] = {
 
 
 def reason_of(response: httpx.Response) -> str:
-    """What a refusal says."""
+    """The message of an error."""
     document: dict[str, Any] = response.json()
     return str(document.get("error") or document.get("message") or document["detail"])
 

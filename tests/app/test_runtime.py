@@ -1,4 +1,4 @@
-"""From start to stop, and what is put in the place of what while requests are on their way."""
+"""From start to stop, and reloads while requests are in progress."""
 
 import asyncio
 import gc

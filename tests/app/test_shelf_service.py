@@ -41,7 +41,7 @@ def runtime_of(client: httpx.AsyncClient) -> Runtime:
 
 @pytest.fixture
 def shelf(row_of_checkpoints: tuple[Path, Path], tmp_path: Path) -> Path:
-    """`fr-en`, both ways, and `en-de`; something that is no model, and something hidden."""
+    """`fr-en`, both ways, and `en-de`; a folder that is not a model, and a hidden one."""
     folder = tmp_path / "models"
     for checkpoint in row_of_checkpoints:
         shutil.copytree(checkpoint, folder / checkpoint.name)

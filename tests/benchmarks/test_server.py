@@ -12,7 +12,7 @@ from benchmarks.serve import rows_of
 from benchmarks.server import Running, Server, running
 
 INEXACT = 1.05
-"""The kernel notes the peak by counters that lag behind those which it adds up when asked."""
+"""The kernel's counter of the peak lags behind the counters of the present size."""
 
 
 def test_a_running_server_has_memory_and_is_stopped(stub: Server) -> None:

@@ -42,7 +42,7 @@ def browser(
 
 @pytest.fixture
 def page(browser: webdriver.Chrome, server: str) -> Iterator[Page]:
-    """The page as at a first visit. Afterwards: no error in its console, no other host asked."""
+    """The page as at a first visit; afterwards, check its console and the hosts that it used."""
     page = Page(browser, server)
     browser.get(f"{server}/icon")  # of the same origin, with none of the page's scripts
     page.run("localStorage.clear(); sessionStorage.clear()")

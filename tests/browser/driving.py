@@ -1,4 +1,4 @@
-"""What the tests of the page do with a browser."""
+"""Actions and checks of the page's tests in a browser."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -64,7 +64,7 @@ class Page:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def each(self, selector: str, member: str) -> list[str]:
-        """Of all such elements at one moment: what is found may be built anew in the next."""
+        """Return a member of all such elements at once, since the page may rebuild them."""
         script = f"return [...document.querySelectorAll(arguments[0])].map((one) => one.{member})"
         found: list[str] = self.run(script, selector)
         return found
@@ -73,7 +73,7 @@ class Page:
         return self.driver.execute_script(script, *arguments)
 
     def go(self, fragment: str) -> None:
-        """To a state of the page, loaded anew."""
+        """Load a state of the page."""
         self.check_hosts()
         self.driver.get("about:blank")
         self.driver.get(f"{self.server}/{fragment}")

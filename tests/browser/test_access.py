@@ -1,4 +1,4 @@
-"""For everybody: screen readers, keyboards, phones, dark rooms, slow lines."""
+"""Accessibility: screen readers, keyboards, phones, dark rooms, slow lines."""
 
 import json
 

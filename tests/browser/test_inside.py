@@ -1,4 +1,4 @@
-"""Attention and the inside of the model: what is drawn is what the API says."""
+"""Attention and the inside of the model: the drawings show the API's numbers."""
 
 import json
 import math

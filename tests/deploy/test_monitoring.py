@@ -24,7 +24,7 @@ PROVISIONING = DEPLOY / "grafana" / "provisioning"
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 SERVICES = read_yaml(ROOT / "docker-compose.yml")["services"]
 SCRAPED_LABELS = {"instance", "job"}
-"""What Prometheus adds to every series."""
+"""Labels that Prometheus adds to every series."""
 
 
 def exposed() -> dict[str, set[str]]:
@@ -47,7 +47,7 @@ EXPOSED = exposed()
 
 
 def queries() -> Iterator[tuple[str, str]]:
-    """With what is written to the answers: a legend, or nothing."""
+    """Yield each query with its legend, or an empty one."""
     for rule in ALERTS:
         yield rule["expr"], ""
     for panel in PANELS:

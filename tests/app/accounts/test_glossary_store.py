@@ -188,7 +188,7 @@ INSERT INTO glossaries VALUES
     ('a', 'me', 'First', 'en', 'fr', '2025-01-01T00:00:00+00:00', 1, '{"cat": "\u00e9"}'),
     ('c', 'they', 'Other', 'en', 'fr', '2025-01-03T00:00:00+00:00', 1, '{"dog": "chien"}');
 """
-"""What versions 0 and 1 wrote."""
+"""The tables that versions 0 and 1 wrote."""
 
 
 @pytest.mark.parametrize("version", [0, 1])

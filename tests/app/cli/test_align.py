@@ -40,7 +40,7 @@ def own(tiny_checkpoint: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gold(attend: Attend, own: Path, pairs: Path, tmp_path: Path) -> Path:
-    """What `own` itself says, beside its text."""
+    """The links that `own` finds, beside their text."""
     write(tmp_path / "gold.en", ENGLISH)
     write(tmp_path / "gold.fr", FRENCH)
     return write(tmp_path / "gold.links", run(attend, own, pairs).splitlines())

@@ -24,7 +24,7 @@ SENTENCES = ["The weather is nice today.", "", "A dog.", "   ", "The old cat see
 
 @pytest.fixture(scope="module")
 def expected(tiny_checkpoint: Path) -> list[str]:
-    """What the checkpoint says, one sentence at a time, from English to French."""
+    """Translate with the checkpoint, one sentence at a time, from English to French."""
     loaded = load_checkpoint(tiny_checkpoint)
     sentence = partial(
         Sentence, codec=loaded.tokenizer, direction=("en", "fr"), max_tokens=128,

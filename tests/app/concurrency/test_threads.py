@@ -124,7 +124,7 @@ async def test_a_thread_whose_result_is_awaited_continues() -> None:
 
 
 async def abandoned(work: Callable[[], object]) -> BaseException | None:
-    """How work ends in a thread whose result is no longer awaited from its beginning."""
+    """Return how work ends in a thread whose result is abandoned at its start."""
     ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
     loop = asyncio.get_running_loop()
     begun, goes_on = threading.Event(), threading.Event()

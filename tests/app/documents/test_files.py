@@ -1,4 +1,4 @@
-"""Of every format: what is sent is either refused or read, whatever it is."""
+"""Every format reads or refuses any content."""
 
 import random
 import tracemalloc
@@ -78,7 +78,7 @@ def test_a_damaged_word_document_is_refused_or_read(chooser: random.Random) -> N
 
 
 def damaged(data: bytes, chooser: random.Random) -> bytes:
-    """With a few pieces left out, repeated or overwritten."""
+    """Omit, repeat or overwrite a few pieces."""
     for _ in range(chooser.randint(1, 4)):
         start = chooser.randrange(len(data) + 1)
         end = min(len(data), start + chooser.choice([0, 1, 1, 5, 40]))
@@ -139,7 +139,7 @@ ESCAPES = 50_000
     ],
 )
 def test_one_long_text_takes_little_memory(suffix: str, data: bytes) -> None:
-    """Of all texts one; `test_a_word_takes_few_bytes` is about tagged ones."""
+    """A file of a single text; `test_a_word_takes_few_bytes` is about tagged ones."""
     file_format("a" + suffix).open(data)  # what is made once for all
     tracemalloc.start()
     try:

@@ -14,7 +14,7 @@ from tests.linear import assert_linear
 
 @pytest.fixture
 def report() -> bytes:
-    """As python-docx writes it."""
+    """A document as python-docx writes it."""
     written = docx.Document()
     written.add_heading("The report", 1)
     paragraph = written.add_paragraph("The Commission ")

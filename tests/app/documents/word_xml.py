@@ -51,7 +51,7 @@ def part(data: bytes, name: str = "word/document.xml") -> str:
 
 
 def body(data: bytes) -> str:
-    """Of the document, without the paragraphs' tags at its ends."""
+    """The XML of the document, without the paragraphs' tags at its ends."""
     _, _, rest = part(data).partition("<w:body><w:p>")
     return rest.partition("</w:p></w:body>")[0]
 

@@ -352,7 +352,7 @@ def test_every_architecture_has_a_rank() -> None:
 
 
 def records(*versions: tuple[str, str, str]) -> dict[str, Any]:
-    """As Remote Settings lists them: version, architecture and filter of models en-fr."""
+    """Version, architecture and filter of models en-fr, as Remote Settings lists them."""
     kinds = {
         "model": "model.enfr.intgemm.alphas.bin", "lex": "lex.50.50.enfr.s2t.bin",
         "srcvocab": "srcvocab.enfr.spm", "trgvocab": "trgvocab.enfr.spm",

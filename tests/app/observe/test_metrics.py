@@ -1,4 +1,4 @@
-"""What is counted, and that nothing of a request gets into it but its numbers."""
+"""The metrics, which contain only numbers of a request."""
 
 import asyncio
 import re

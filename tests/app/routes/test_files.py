@@ -288,7 +288,7 @@ def test_a_form_as_clients_of_the_dialect_send_it(tiny_checkpoint: Path, kernels
 
 
 async def test_large_files_take_turns(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that their memory is that of one."""
+    """Their memory is that of one file."""
     at_work = most = 0
     open_text = FORMATS[".txt"].open
 

@@ -44,7 +44,7 @@ async def running(
 async def busy(
     engine: FakeEngine, name: int, clock: FakeClock | None = None
 ) -> AsyncIterator[tuple[Scheduler, asyncio.Task[list[Completion]]]]:
-    """With a sentence that is in the engine, whose step waits at the gate."""
+    """Start with a sentence in the engine, whose step waits at the gate."""
     async with running(engine, clock=clock) as scheduler:
         task = submit(scheduler, name)
         await until(engine.in_step.is_set)
@@ -93,7 +93,7 @@ async def translate(
     ear: Ear | None = None,
     **keywords: Any,
 ) -> list[Completion]:
-    """What the segments are told, with the times of the request."""
+    """The outcomes of the segments, with the times of the request."""
     segments = [Source(ids, options, index, ear) for index, ids in enumerate(sources)]
     spent = await scheduler.search(segments, stream=ear is not None, **keywords)
     return [Completion(one.hypotheses or [], spent.queued, spent.worked) for one in segments]
@@ -107,7 +107,7 @@ def submit(
 
 
 def new_request(n_segments: int) -> Request:
-    """Of segments with 5 tokens."""
+    """Return a request of segments with 5 tokens."""
     future = asyncio.get_running_loop().create_future()
     request = Request(submitted=0.0, deadline=math.inf, n_open=n_segments, future=future)
     for _ in range(n_segments):

@@ -145,7 +145,7 @@ class Visitors:
         self._ends: dict[str, asyncio.Event] = {}
 
     async def come(self, name: str, size: int, client: object = None) -> None:
-        """Come, and wait if there is no capacity."""
+        """Request capacity, and wait for it if necessary."""
         self._ends[name] = asyncio.Event()
         self._tasks[name] = asyncio.create_task(self._stay(name, size, client))
         await settled()
@@ -300,7 +300,7 @@ async def test_a_line_that_is_too_long_grows_no_longer() -> None:
 
 
 async def test_a_thread_that_nobody_waits_for_holds_the_capacity_until_it_ends() -> None:
-    """What it works on takes memory."""
+    """The thread's work takes memory."""
     limiter, begun, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""The scheduler over the engine that serves: whatever goes wrong, others do not notice."""
+"""The scheduler with the CPU engine: failures do not affect other requests."""
 
 import asyncio
 import threading
@@ -52,7 +52,7 @@ def sources(n_sentences: int, seed: int) -> Sources:
 
 
 def answers(engine: CpuEngine, texts: Sources) -> list[list[Hypothesis]]:
-    """Of each sentence alone."""
+    """The hypotheses of each sentence alone."""
     found = []
     for index, source in enumerate(texts):
         engine.admit([Job(index, tuple(source), OPTIONS)])

@@ -28,7 +28,7 @@ def searched(engine: FakeEngine) -> list[int]:
 
 
 async def occupied(scheduler: Scheduler, name: int = 99) -> asyncio.Task[list[Completion]]:
-    """Of one slot, so that what comes next waits."""
+    """Occupy the one slot of the engine, so that later segments wait."""
     task = submit(scheduler, name)
     await until(lambda: scheduler.load.in_flight == 1)
     return task

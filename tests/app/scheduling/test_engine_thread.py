@@ -1,4 +1,4 @@
-"""What an engine's thread does with faults, deadlines and newcomers, seen through the scheduler."""
+"""Faults, deadlines and new requests in an engine's thread, seen through the scheduler."""
 
 import asyncio
 import random

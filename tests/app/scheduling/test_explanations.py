@@ -14,7 +14,7 @@ LENGTHS = st.integers(1, TURN_TOKENS)
 
 
 class Scoring(FakeEngine):
-    """Gives each target's length in place of a log-probability, and keeps what it was asked."""
+    """Returns each target's length instead of a log-probability, and keeps its arguments."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ IDLE = Load(0, 0, 0, 0, engines=1)
 
 @dataclass
 class SmallEngine(FakeEngine):
-    """Has memory for so many source tokens, whatever it says there is room for."""
+    """Has memory for a number of source tokens, but admits more."""
 
     room_in_memory: int = 20
     n_most: int = 0

@@ -52,7 +52,7 @@ async def test_a_request_that_failed_or_was_given_up_stays_so() -> None:
 
 
 async def test_a_segment_asked_for_many_times_is_settled_a_few_at_a_time() -> None:
-    """As a sentence that a text repeats: the loop has to serve others meanwhile."""
+    """A sentence that a text repeats is queued in parts: the loop serves others meanwhile."""
     n_waiters = 5 * SETTLED_AT_A_TIME
     request = new_request(n_waiters)
     queued, *_ = request.queued

@@ -1,4 +1,4 @@
-"""What the scheduler tells of sentences before they are done."""
+"""Partial results that the scheduler passes on."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What clients do to connections, on purpose or not, seen from the other end of a socket."""
+"""Misuse of connections by clients, on purpose or not, seen from the other end of a socket."""
 
 import asyncio
 import json

@@ -102,7 +102,7 @@ async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve:
 
 
 async def test_requests_that_are_about_to_take_a_slot_count(serve: Serve) -> None:
-    """Those of one iteration of the loop are checked before any of them has a slot."""
+    """Requests of one iteration of the loop are checked before any of them has a slot."""
     n_requests = 3 * AT_A_TIME
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_requests=AT_A_TIME + 2) as client:
@@ -122,7 +122,7 @@ N = 3 * AT_A_TIME + 1
 
 
 async def test_requests_start_in_order_a_few_per_iteration() -> None:
-    """Those that come later queue behind those that wait."""
+    """Later requests queue behind those that wait."""
     gate = Gate()
     started: list[int] = []
 

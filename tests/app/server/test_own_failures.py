@@ -30,7 +30,7 @@ Logged = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def logged() -> Iterator[Logged]:
-    """What `app` logged since the last call; httpx, the client here, is not asked."""
+    """Lines that `app` logged since the last call, without those of httpx, the client here."""
     stream = io.StringIO()
     configure_logs("info", stream=stream)
     [handler] = logging.getLogger().handlers

@@ -22,7 +22,7 @@ N = 4 * ACCEPTED_AT_A_TIME
 
 
 async def turns_until_all_are_in(n_copies: int) -> int:
-    """With N connections waiting; afterwards nobody listens any more."""
+    """Listen with N connections waiting, and stop listening afterwards."""
     config = uvicorn.Config(
         PlainTextResponse("a"), http=TimedProtocol, ws="none", lifespan="off", log_config=None
     )

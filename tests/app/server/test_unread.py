@@ -1,4 +1,4 @@
-"""Clients that do not read what they asked for."""
+"""Clients that do not read their responses."""
 
 import asyncio
 import time

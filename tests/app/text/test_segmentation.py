@@ -58,7 +58,7 @@ def test_a_wide_space_before_a_full_stop_ends_nothing_early(space: str, language
 
 
 class PanicException(BaseException):
-    """What a panic of sentencex looks like."""
+    """An exception like a panic of sentencex."""
 
 
 def test_a_window_where_the_splitter_panics_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
 
 
 async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> None:
-    """So that their memory is that of one; small ones do not wait for them."""
+    """Their memory is that of one; small requests do not wait for them."""
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(
         engine, sentence_cache_bytes=0, max_text_characters=6400, request_timeout=60

@@ -1,4 +1,4 @@
-"""What a request holds is freed when it ends, and not when the collector comes by."""
+"""A request's objects are freed when it ends, without the garbage collector."""
 
 import asyncio
 import gc

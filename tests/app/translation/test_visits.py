@@ -1,4 +1,4 @@
-"""How often a request comes to each stage: once, whatever its kind, with each text that it has."""
+"""A request of any kind visits each stage once with each of its texts."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -28,7 +28,7 @@ EN_FR = {"source": "en", "target": "fr", "beam_size": 1}  # a fake engine's beam
 
 
 class Visits(Counter[tuple[str, object]]):
-    """By stage and what it was given."""
+    """Calls by stage and arguments."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         super().__init__()

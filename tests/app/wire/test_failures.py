@@ -1,4 +1,4 @@
-"""Whatever goes wrong is said in the form that the client reads, with the status it expects."""
+"""Every failure is reported in the client's format, with the status that it expects."""
 
 import asyncio
 import threading
@@ -57,7 +57,7 @@ every_way = pytest.mark.parametrize("way", ASK)
 
 
 def check(response: httpx.Response, dialect: DialectName, statuses: tuple[int, int, int]) -> str:
-    """What is said, of a failure whose statuses in the three dialects are these."""
+    """Check a failure with these statuses in the three dialects; return its message."""
     native, libretranslate, deepl = statuses
     expected = {"native": native, "libretranslate": libretranslate, "deepl": deepl}[dialect]
     assert response.status_code == expected, response.text

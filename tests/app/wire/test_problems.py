@@ -1,4 +1,4 @@
-"""Whatever goes wrong is answered by a problem document that names no word of the text."""
+"""Every failure has a problem document, which quotes no word of the text."""
 
 import json
 import threading

@@ -124,7 +124,7 @@ class Load:
 
 
 async def until(condition: Callable[[], bool], seconds: float = CONTROL_LOOP) -> float:
-    """How many seconds it took."""
+    """Wait for a condition; return the seconds that it took."""
     began = time.monotonic()
     while not await asyncio.to_thread(condition):
         assert time.monotonic() - began < seconds

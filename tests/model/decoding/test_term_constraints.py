@@ -8,7 +8,7 @@ from model.text.tokenizer import Tokenizer
 def spelt(
     tokenizer: Tokenizer, term: str, *, may_be_capital: bool = False
 ) -> dict[int, tuple[str, Wording]]:
-    """By where they go: the pieces of the wordings, and the wordings."""
+    """The pieces of the wordings, and the wordings, by their place."""
     constraint = constraint_of(
         tokenizer, piece_edges(tokenizer), term, may_be_capital=may_be_capital
     )

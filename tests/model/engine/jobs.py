@@ -1,4 +1,4 @@
-"""What the tests of engines ask and expect: models, rules, jobs drawn at random, hypotheses."""
+"""Inputs and expectations of engine tests: models, rules, random jobs, hypotheses."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -67,7 +67,7 @@ FAMILY: dict[str, dict[str, Any]] = {
 
 
 def draw_source(model: Transformer, choose: np.random.Generator, length: int) -> tuple[int, ...]:
-    """Draw `length` tokens, the last of which ends the sentence; without padding."""
+    """Draw `length` tokens without padding; the last one ends the sentence."""
     config = model.config
     special = {config.pad_id, config.eos_id}
     usable = [token for token in range(config.source_vocab_size) if token not in special]

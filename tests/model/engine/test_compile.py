@@ -78,7 +78,7 @@ assert compiled() == before, (before, compiled())
 
 
 def test_what_is_compiled_ahead_is_all_that_any_model_needs(tiny_checkpoint: Path) -> None:
-    """In a process of its own, where nothing else has been compiled."""
+    """Run in a process of its own, which has compiled nothing else."""
     subprocess.run([sys.executable, "-c", COUNT, str(tiny_checkpoint)], check=True)
 
 

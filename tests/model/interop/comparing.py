@@ -1,4 +1,4 @@
-"""What an imported model answers, beside the model of `transformers` that it was made from."""
+"""Compares the answers of an imported model with those of its `transformers` original."""
 
 from typing import Any
 

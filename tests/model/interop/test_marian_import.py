@@ -178,7 +178,7 @@ def test_a_group_of_source_languages_is_that_of_the_card(
 
 
 def test_a_published_folder_with_all_its_files(make_folder: MakeFolder, tmp_path: Path) -> None:
-    """As opus-mt-tc-big-en-cat_oci_spa, made with a recent `transformers`."""
+    """A model like opus-mt-tc-big-en-cat_oci_spa, written by a recent `transformers`."""
     folder = make_folder(
         multi=True, shard="20KB", dtype=torch.bfloat16, activation_function="relu",
         generation={"num_beams": 6, "max_length": 512, "forced_eos_token_id": 0},

@@ -1,4 +1,4 @@
-"""Folders that cannot be served: what was found, what is supported, what would do."""
+"""Folders that cannot be served: the error says what was found, is supported and would help."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ from model.training.warm_start import WarmStart
 _LETTERS = str.maketrans("abcdefgh", "stuvwxyz")
 
 VOCABULARY = 326
-"""What SentencePiece needs for these letters alone: every letter is a piece."""
+"""The pieces that SentencePiece needs for these letters: every letter is one."""
 
 
 def reverse(word: str) -> str:
@@ -47,7 +47,7 @@ def own(codec: TextCodec) -> Tokenizer:
 
 @dataclass
 class Recorder:
-    """A `Reporter` that keeps what it is told, and may act on a step."""
+    """A `Reporter` that keeps its arguments, and may act on a step."""
 
     corpora: dict[str, FilterCounts] = field(default_factory=dict)
     steps: list[dict[str, float]] = field(default_factory=list)

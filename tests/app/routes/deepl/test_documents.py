@@ -1,4 +1,4 @@
-"""Documents in DeepL's dialect: uploaded, asked about, downloaded once, deleted."""
+"""Documents in DeepL's dialect: uploaded, polled, downloaded once, deleted."""
 
 import asyncio
 import threading

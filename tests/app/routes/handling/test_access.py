@@ -1,4 +1,4 @@
-"""Keys: where they may be presented, what stays open, who takes turns, what is never shown."""
+"""Keys: where they may be presented, which paths are open, who takes turns, what stays secret."""
 
 import asyncio
 import json

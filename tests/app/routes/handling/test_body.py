@@ -53,7 +53,7 @@ async def test_a_body_of_just_the_limit_comes_in_chunks() -> None:
 
 
 async def test_large_bodies_are_spread_over_iterations_of_the_loop() -> None:
-    """What is done with each holds up the event loop."""
+    """The work on each part blocks the event loop."""
     n_returned = 0
 
     async def read(size: int) -> None:

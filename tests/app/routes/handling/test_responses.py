@@ -17,7 +17,7 @@ TOKEN = TokenEvent(index=0, text="a")
 
 
 class Client:
-    """One that stays until it is told to leave."""
+    """A client that stays until it is ordered to leave."""
 
     def __init__(self) -> None:
         self.left = asyncio.Event()
@@ -39,7 +39,7 @@ class Client:
 
 
 class Work:
-    """Tells a token if it is to, then ends when it is told to."""
+    """Sends a token if requested, then ends on command."""
 
     def __init__(self, *, tells: bool) -> None:
         self.tells = tells

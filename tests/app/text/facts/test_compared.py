@@ -118,7 +118,7 @@ LOCALES = (
 
 @pytest.mark.parametrize("language", LOCALES)
 def test_what_a_locale_writes_is_read_back_as_the_same(language: str) -> None:
-    """Each row: what is the same in English, what is not, and what the CLDR's locale writes."""
+    """Each row: the same in English, another in English, and the form of the CLDR's locale."""
     morning, afternoon = time(8, 5), time(15, 30)
     spring, autumn = date(2024, 5, 3), date(1999, 10, 21)
     number, amount = Decimal("1234567.5"), Decimal("1234.50")

@@ -1,4 +1,4 @@
-"""What may not change arrives whatever a model makes of its input."""
+"""Facts that must not change arrive with any output of a model."""
 
 import re
 from collections.abc import Callable

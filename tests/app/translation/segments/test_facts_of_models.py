@@ -1,4 +1,4 @@
-"""What may not change arrives from imported models of every architecture, whatever they answer."""
+"""Facts that must not change arrive from imported models of every architecture."""
 
 from collections.abc import Callable
 from functools import partial

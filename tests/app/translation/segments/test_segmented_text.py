@@ -39,7 +39,7 @@ def said(text: str, codec: TextCodec, score: float = -1.0, capped: bool = False)
 
 
 def settle(text: SegmentedText, codec: TextCodec, translated: dict[str, str]) -> list[str]:
-    """Answer what is pending until nothing is; what was read. What is not known is copied."""
+    """Answer all pending segments, copying unknown ones; return the texts that were read."""
     read: list[str] = []
     while pending := text.pending():
         for segment in pending:

@@ -1,4 +1,4 @@
-"""What the tests of the CPU engine share: building an engine, running it, checking it."""
+"""Shared by the tests of the CPU engine: building an engine, running it, checking it."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -102,6 +102,6 @@ def check_pages(engine: CpuEngine) -> None:
 
 
 def advance(engine: CpuEngine) -> list[Finished]:
-    """By one token."""
+    """Advance by one token."""
     engine.interrupt()
     return engine.step()

@@ -1,4 +1,4 @@
-"""What an engine has room for, told by how much it takes."""
+"""The capacity of an engine, measured by the jobs that it admits."""
 
 from collections.abc import Callable
 

@@ -54,7 +54,7 @@ def draw_edges(model: Transformer, seed: int) -> PieceEdges:
 def draw_constraints(
     model: Transformer, edges: PieceEdges, choose: np.random.Generator, n: int
 ) -> tuple[Constraint, ...]:
-    """Of one to three tokens, in up to three wordings; now and then one of them twice."""
+    """Draw terms of one to three tokens in up to three wordings, sometimes with one repeated."""
     special = {model.config.pad_id, model.config.eos_id}
     usable = [token for token in range(model.config.target_vocab_size) if token not in special]
     starts = [token for token in usable if not edges.before[token]]

@@ -1,4 +1,4 @@
-"""What fails in the engine fails alone, and the engine goes on."""
+"""A job that fails in the engine fails alone, and the engine continues."""
 
 from collections.abc import Callable
 from typing import Any

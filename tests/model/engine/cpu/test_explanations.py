@@ -1,4 +1,4 @@
-"""What an engine shows of a search and of an attention is what it does."""
+"""Explanations of a search and of attention match the engine's own results."""
 
 import math
 from collections.abc import Callable, Sequence

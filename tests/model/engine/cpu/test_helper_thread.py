@@ -30,7 +30,7 @@ def _no_other_engine_has_work() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def large(make_model: MakeModel) -> Transformer:
-    """With an output projection and a feed-forward network that are worth sharing."""
+    """A model whose output projection and feed-forward network are large enough to share."""
     return make_model(d_model=64, d_ff=4200, source_vocab_size=4300, target_vocab_size=4300)
 
 

@@ -1,4 +1,4 @@
-"""What is told of a translation before it is done, by engines with small random models."""
+"""Partial results of engines with small random models."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("impatient")
 def streamed(
     engine: Engine, jobs: list[Job]
 ) -> tuple[dict[int, Outcome], dict[int, list[list[int]]]]:
-    """Outcomes, and what was told of each job, of jobs that join one a step."""
+    """Outcomes and partial results of jobs, one of which joins at each step."""
     waiting = [replace(job, stream=True) for job in jobs]
     outcomes: dict[int, Outcome] = {}
     told: dict[int, list[list[int]]] = {job.id: [] for job in jobs}

@@ -1,4 +1,4 @@
-"""What the tests of the torch engine share."""
+"""Shared by the tests of the torch engine."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def torch_engine(
 
 
 def wanted(model: Transformer, job: Job, edges: PieceEdges | None = None) -> list[Hypothesis]:
-    """What the reference finds, with or without terms."""
+    """The result of the reference engine, with or without terms."""
     if not job.options.constraints:
         return reference(model, job)
     edges = edges or PieceEdges.none(model.config.target_vocab_size)

@@ -1,4 +1,4 @@
-"""What is not finite fails the sentence that it is in, and no other."""
+"""NaN and infinity fail only the sentence that contains them."""
 
 import numpy as np
 import pytest

@@ -80,7 +80,7 @@ def most(request: pytest.FixtureRequest) -> int:
 
 
 def jobs_of(model: Transformer) -> list[Job]:
-    """In one batch."""
+    """Return jobs that join one batch."""
     jobs = draw_jobs(model, 12, seed=2)
     options = SearchOptions(3, 2)
     return [Job(job.id, job.source_ids[-8:], options) for job in jobs]

@@ -17,7 +17,7 @@ from tests.model.make_model import MakeModel
 
 
 class FakeGraphs:
-    """A recorder. As with graphs, what is replayed has the arguments that it was recorded with."""
+    """A recorder. As with graphs, a replay uses the recorded arguments."""
 
     def __init__(self, error: Exception | None = None, after: int = 0) -> None:
         self.n_recorded = 0

@@ -68,7 +68,7 @@ def test_a_sentence_starts_in_one_row(
 
 
 def test_empty_turns_compute_nothing(endless: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of slots that are decoded in turns, some may all have been left."""
+    """Slots that are decoded in turns may be empty throughout a turn."""
     engine = torch_engine(endless)
     jobs = [limited(n, 20, beam=2, source=(5, 3 + n, 1)) for n in range(8)]
     engine.admit(jobs)

@@ -66,7 +66,7 @@ def test_more_processes_than_batches_of_an_update_are_refused(workshop: Workshop
 
 
 def train_share(rank: int, folder: Path, port: int, then: dict[str, Any]) -> None:
-    """What one of two processes does; `then` says what happens to it after which step."""
+    """Run one of two processes; `then` gives the events and their steps."""
     os.environ |= {
         "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
     }  # fmt: skip

@@ -289,7 +289,7 @@ assert codes.tolist() == [[-127, 64]], codes
 
 @pytest.mark.parametrize("use", [KERNEL_OF_THE_ENGINE, KERNEL_OF_TRAINING])
 def test_kernels_work_where_nothing_is_kept(tmp_path: Path, use: str) -> None:
-    """In a process of its own, since the folder is chosen once, as for the user of a container."""
+    """Run in a process of its own, since the folder is chosen once, as for a container's user."""
     file = tmp_path / "kernel.py"
     file.write_text(
         "import tempfile\n"

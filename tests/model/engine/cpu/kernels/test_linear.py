@@ -29,7 +29,7 @@ PACKS = pytest.mark.parametrize("pack", [pack_int8, pack_float32])
 
 
 def widened(x: Floats) -> Floats:
-    """With columns behind, as the engine's rows have them; zeros as far as they are read."""
+    """Add padding columns, as the engine's rows have them; those that are read are zero."""
     wide = np.full((len(x), padded(x.shape[1], GROUP) + 3), np.nan, np.float32)
     wide[:, : padded(x.shape[1], GROUP)] = 0
     wide[:, : x.shape[1]] = x
