@@ -90,11 +90,6 @@ class SegmentedText:
         self.segments = [_accepted(one) for one in found]
         return True
 
-    @property
-    def is_answered(self) -> bool:
-        """Whether every segment has its final rendering."""
-        return all(segment.is_accepted for segment in self.segments)
-
     def answer(self, rank: int = 0) -> Substitution:
         """Return the text with each segment's rendering of a rank, or its last one.
 
