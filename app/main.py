@@ -10,7 +10,6 @@ import structlog
 from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from app import __version__
@@ -39,11 +38,11 @@ from app.routes.deepl import documents, glossaries, text
 from app.routes.handling.charging import TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
 from app.server.load_shedding import LoadShedding, LoopLag
-from app.server.middleware import NO_ROUTE, PROBES, RequestMiddleware, SecurityHeaders
+from app.server.middleware import NO_ROUTE, PROBES, Cors, RequestMiddleware, SecurityHeaders
 from app.settings import Settings
 from app.web.site import shipped_site
 from app.wire import openapi
-from app.wire.failures import handle
+from app.wire.failures import handle, is_libretranslate
 from app.wire.problems import REASONS, REJECTIONS
 from app.wire.request_id import REQUEST_ID
 
@@ -166,13 +165,13 @@ def _furnish(app: FastAPI, routers: Sequence[APIRouter], *, sheds_load: bool = F
             timeout=settings.request_timeout,
         )
     app.add_middleware(SecurityHeaders)
-    if settings.cors_origins:
+    origins = settings.cors_origins
+    if origins or sheds_load:
         app.add_middleware(
-            CORSMiddleware,
-            allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", REQUEST_ID, TIMEOUT_HEADER],
-            expose_headers=["Retry-After", "Server-Timing", REQUEST_ID],
+            Cors,
+            covers=(lambda _: True) if origins else is_libretranslate,
+            origins=origins or ["*"],
+            headers=["Authorization", "Content-Type", REQUEST_ID, TIMEOUT_HEADER],
         )
     paths = {
         route.path for router in routers for route in router.routes if isinstance(route, Route)

@@ -98,7 +98,7 @@ class Settings(BaseSettings):
     public_url: Annotated[str | None, Field(pattern=r"^https?://[^\s/?#@]+[^\s?#]*$")] = None
     """URL of the server as clients see it, for links in answers."""
     cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = None
-    """Origins allowed by CORS, such as https://a.example,https://b.example, or *."""
+    """Origins allowed by CORS, or *, or none; by default * on LibreTranslate's paths."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, xpu, mps, or several: cuda:0,cuda:1; auto uses a GPU if any."""
     precision: PrecisionChoice = "auto"

@@ -36,21 +36,13 @@ async def translate(request: Request, values: Form) -> Response:
     return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
 
 
-async def detect(
-    request: Request, values: Form
-) -> list[wire.LibreTranslateDetected] | list[list[wire.LibreTranslateDetected]]:
+async def detect(request: Request, values: Form) -> list[wire.LibreTranslateDetected]:
     """POST /detect for a request of this dialect; always returns a language."""
     client = client_of(request, values.get("api_key"))
     q = wire.LibreTranslateDetectRequest.parse(values).q
     texts = [q] if isinstance(q, str) else q
     spend(request, client, sum(map(len, texts)))
-    service = held_runtime(request).service
-    none = [wire.LibreTranslateDetected.of(None)]
-    detected = [
-        list(map(wire.LibreTranslateDetected.of, candidates)) or none
-        for candidates in await service.detect(texts)
-    ]
-    return detected[0] if isinstance(q, str) else detected
+    return wire.merged(texts, await held_runtime(request).service.detect(texts))
 
 
 @router.get("/health", responses=libretranslate_errors(503))

@@ -69,12 +69,10 @@ async def translate(request: Request) -> Response:
 )
 async def detect(
     request: Request, settings: CurrentSettings
-) -> (
-    list[list[DetectedLanguage]] | list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]
-):
+) -> list[list[DetectedLanguage]] | list[LibreTranslateDetected]:
     """Detect the languages of each text, best first; for a single text, a list of one.
 
-    With `q` instead of `text`, as LibreTranslate does: the languages of a single text.
+    With `q` instead of `text`, as LibreTranslate does: one list, also for several texts.
     """
     body = await read_either(request, settings.max_body_bytes, DetectRequest)
     if isinstance(body, LibreTranslateForm):
@@ -101,8 +99,8 @@ async def read_either(
     """
     body = Body(await read_body(request, max_bytes), request.headers)
     query = gather(request.query_params.multi_items()) if request.scope["query_string"] else {}
-    if not body.is_form and "q" not in query:
-        set_dialect(request, "undecided")
+    if not body.is_form and "q" not in query:  # `curl -d '{…}'` declares a form
+        set_dialect(request, "native" if b'"text"' in body.content else "undecided")
     value: object = {}
     if body.is_form:
         value = await body.form()

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
@@ -128,6 +129,31 @@ def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 _OF_PAGES = _raw(ALWAYS)
 OF_DATA = _raw(ALWAYS | {"Content-Security-Policy": DATA_POLICY})
 """The headers for data, as sent."""
+
+
+class Cors(CORSMiddleware):
+    """CORS on the paths that `covers` accepts; requests may have `headers`."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        covers: Callable[[str], bool],
+        origins: Sequence[str],
+        headers: Sequence[str],
+    ) -> None:
+        super().__init__(
+            app,
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=headers,
+            expose_headers=["Retry-After", "Server-Timing", REQUEST_ID],
+        )
+        self._covers = covers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        covered = scope["type"] == "http" and self._covers(scope["path"])
+        await (super().__call__ if covered else self.app)(scope, receive, send)
 
 
 class SecurityHeaders:

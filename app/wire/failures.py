@@ -6,11 +6,11 @@
     google          {"error": {"code": …, "message": "…"}}
     openai          {"error": {"message": "…", "type": "…", "param": …, "code": "…"}}
     extensions      {"code": …, "message": "…"}
-    undecided       a problem document with a member `error`, for a body on a shared path that fits
-                    both dialects; 400, as in LibreTranslate, if the text is missing
+    undecided       a problem document with a member `error`, for a request on a shared path that
+                    could be of either dialect; 400, as in LibreTranslate, if its body is invalid
 
-`app.wire.problems.KINDS` has the status codes; the last three have LibreTranslate's, but 401 for a
-missing key.
+`app.wire.problems.KINDS` has the status codes; Google's, OpenAI's and the extensions' dialects have
+LibreTranslate's, but 401 for a missing key.
 """
 
 import json
@@ -49,7 +49,7 @@ LIBRETRANSLATE_PATHS = frozenset(
     {"/health", "/frontend/settings", "/spec", "/suggest", "/translate_file"}
 )
 DOWNLOADS_PREFIX = "/download_file/"
-SHARED_PATHS = frozenset({"/translate", "/detect"})
+SHARED_PATHS = frozenset({"/translate", "/detect", "/languages"})
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 REQUIRED = "Field required"
@@ -65,7 +65,7 @@ _FIELDS: Mapping[Dialect, Mapping[str, str]] = {
     "libretranslate": {"text": "q"},
     "deepl": {"source": "source_lang", "target": "target_lang", "format": "tag_handling"},
     "google": {"text": "q"},
-    "openai": {"text": "messages", "target": "messages"},
+    "openai": {"text": "messages", "target": "model"},
 }
 """A dialect's names for the fields of the native dialect."""
 
@@ -88,14 +88,20 @@ def dialect_of(scope: Scope) -> Dialect:
     path: str = scope["path"]
     if dialect := dialect_of_path(path):
         return dialect
+    if not is_libretranslate(path):
+        return "native"
     if (
-        path in LIBRETRANSLATE_PATHS
-        or path.startswith(DOWNLOADS_PREFIX)
-        or (path in SHARED_PATHS and "q" in QueryParams(scope["query_string"]))
-        or (path in SHARED_PATHS and media_type(Headers(scope=scope)) in FORMS)
+        path not in SHARED_PATHS
+        or "q" in QueryParams(scope["query_string"])
+        or media_type(Headers(scope=scope)) in FORMS
     ):
         return "libretranslate"
-    return "native"
+    return "undecided"
+
+
+def is_libretranslate(path: str) -> bool:
+    """Whether LibreTranslate's dialect has this path, perhaps beside the native one."""
+    return path in LIBRETRANSLATE_PATHS | SHARED_PATHS or path.startswith(DOWNLOADS_PREFIX)
 
 
 def dialect_of_path(path: str) -> Dialect | None:
@@ -108,10 +114,10 @@ def failure_response(error: Exception, scope: Scope) -> Response:
     dialect = dialect_of(scope)
     if dialect == "native":
         return problem_response(error, scope["state"]["request_id"])
+    status = _status(kind_of(error), dialect)
     if dialect == "undecided":
         message = message_of(error, "libretranslate")
-        return problem_response(error, scope["state"]["request_id"], error=message)
-    status = _status(kind_of(error), dialect)
+        return problem_response(error, scope["state"]["request_id"], status, error=message)
     body = json.dumps(error_body(error, dialect, status))
     return Response(body, status, headers_of(error), "application/json")
 

@@ -38,7 +38,7 @@ KINDS: dict[type[Exception], Kind] = {
     errors.MalformedJsonError: Kind(422, "malformed-json", "The body is not JSON", 400, 400),
     errors.MalformedFormError: Kind(422, "malformed-form", "The body is not a form", 400, 400),
     errors.TextTooLongError: Kind(422, "text-too-long", "A text is too long", 400, 413),
-    errors.UnreadableFileError: Kind(422, "unreadable-file", "The file cannot be read", 400),
+    errors.UnreadableFileError: Kind(422, "unreadable-file", "The file cannot be read", 400, 400),
     errors.AttentionTooLargeError: Kind(422, "attention-too-large", "Too many attention weights"),
     errors.UnknownLanguagesError: Kind(
         404, "unknown-languages", "No model translates this", 400, 400
@@ -77,7 +77,7 @@ HTTP_KINDS: dict[int, Kind] = {
     414: Kind(414, "url-too-long", "The URL is too long"),
     408: Kind(408, "too-slow", "The request arrived too slowly"),
     413: Kind(413, "body-too-large", "The body is too large"),
-    415: Kind(415, "unsupported-media-type", "Unsupported media type"),
+    415: Kind(415, "unsupported-media-type", "Unsupported media type", 400),
     431: Kind(431, "headers-too-large", "The headers are too large"),
     503: Kind(503, "too-many-connections", "Too many connections"),
 }

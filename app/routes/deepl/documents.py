@@ -1,5 +1,6 @@
 """Documents in DeepL's dialect: uploaded, translated in the background, downloaded once."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -60,6 +61,7 @@ router = Router(prefix="/v2/document", tags=["DeepL"])
 async def deepl_upload_document(
     *,
     request: Request,
+    response: Response,
     client: KnownClient,
     settings: CurrentSettings,
     runtime: ReadyRuntime,
@@ -70,7 +72,7 @@ async def deepl_upload_document(
     check_form(request)
     jobs.check(client.turn, 0)
     async with runtime.files.upload_slot():
-        upload = await _read_upload(request, client, settings)
+        upload, headers = await _read_upload(request, client, settings)
         # It is parsed again when its turn comes: until then, only the file is kept.
         n_characters = await while_connected(request, runtime.files.checked(upload))
     spend(request, client, n_characters)
@@ -83,10 +85,14 @@ async def deepl_upload_document(
         n_characters=n_characters,
         refund=ledger.take(client.account, n_characters),
     )
+    response.headers.update(headers)
     return DocumentHandle.of(job)
 
 
-async def _read_upload(request: Request, client: Client, settings: Settings) -> FileRequest:
+async def _read_upload(
+    request: Request, client: Client, settings: Settings
+) -> tuple[FileRequest, Mapping[str, str]]:
+    """Return the document, and headers for the response."""
     form = await read_form(request, settings)
     try:
         fields = [(name, one) for name, one in form.multi_items() if isinstance(one, str)]
@@ -96,7 +102,8 @@ async def _read_upload(request: Request, client: Client, settings: Settings) -> 
         await form.close()
     entries = await chosen_entries(request, client, options)
     name, source = options.name_of(name), options.source_lang or "auto"
-    return FileRequest(name, data, source, options.target_lang, glossary=entries)
+    upload = FileRequest(name, data, source, options.target_lang, glossary=entries)
+    return upload, options.headers
 
 
 def _translation(lifecycle: Lifecycle, client: Client, upload: FileRequest) -> Work:

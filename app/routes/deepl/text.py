@@ -15,7 +15,7 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.routing import Router
 from app.wire.dialects import deepl as wire
-from app.wire.openapi import EXAMPLES, deepl_errors, request_body
+from app.wire.openapi import EXAMPLES, deepl_errors, query_parameters, request_body
 
 router = Router(tags=["DeepL"])
 
@@ -36,8 +36,8 @@ async def deepl_translate(
     parsed = wire.DeepLRequest.parse(parameters)
     native = parsed.native(await chosen_entries(request, client, parsed))
     translation, _ = await translated(request, client, native.to_pipeline())
-    answer = wire.DeepLAnswer.of(parsed, translation)
-    return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
+    answer = wire.DeepLAnswer.of(parsed, translation).model_dump_json(exclude_none=True)
+    return Response(answer, headers=parsed.headers, media_type="application/json")
 
 
 _TYPE = {"type": "string", "enum": ["source", "target"], "default": "source"}
@@ -57,9 +57,19 @@ async def deepl_languages(
     languages = runtime.service.languages
     if wire.LanguagesRequest.parse(parameters).type == "target":
         return wire.target_languages(languages.targets)
-    return [
-        wire.DeepLLanguage(language=one.code.upper(), name=one.name) for one in languages.sources
-    ]
+    return wire.source_languages(languages.sources)
+
+
+@router.get(
+    "/v3/languages",
+    openapi_extra=query_parameters("resource"),
+    responses=deepl_errors(400, 403, 413, 415, 503),
+)
+async def deepl_resource_languages(
+    _: KnownClient, runtime: ReadyRuntime, parameters: SentParameters
+) -> list[wire.ResourceLanguage]:
+    """The languages of texts, documents or glossaries."""
+    return wire.ResourceRequest.parse(parameters).languages(runtime.service.languages)
 
 
 @router.get("/v2/usage", responses=deepl_errors(403))

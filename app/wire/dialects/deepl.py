@@ -8,7 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from app.errors import InvalidRequestError
-from app.languages.served import language_name
+from app.languages.served import Language, Languages, language_name
 from app.translation.answers import TranslateAnswer, Translation
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest
@@ -16,6 +16,8 @@ from app.wire.native.requests import TranslateRequest
 UNLIMITED = 1_000_000_000_000
 """DeepL's value for no limit; its client does not accept null."""
 
+IGNORED = "X-Ignored-Parameters"
+MAX_TEXTS = 50
 MAX_GLOSSARY_IDS = 5
 
 _VARIANTS = {
@@ -23,6 +25,8 @@ _VARIANTS = {
     "pt": {"PT-BR": "Portuguese (Brazilian)", "PT-PT": "Portuguese (European)"},
 }
 """Targets that clients name only by a variant."""
+
+_BASES = {variant: base.upper() for base, names in _VARIANTS.items() for variant in names}
 
 
 def _names(value: Any) -> Any:
@@ -48,6 +52,13 @@ def _formality(value: Any) -> Any:
     return value
 
 
+def _source(value: Any) -> Any:
+    base = _BASES.get(value.upper()) if isinstance(value, str) else None
+    if base:
+        raise PydanticCustomError("source", f"{value.upper()} is only a target; expected {base}")
+    return value
+
+
 def _glossary_ids(value: Any) -> Any:
     ids = _names(value)
     if len(ids) > MAX_GLOSSARY_IDS:
@@ -68,7 +79,7 @@ class TranslationOptions(LenientRequest):
     """What texts and documents have in common. Fields that DeepL does not have are ignored."""
 
     target_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["FR", "EN-US"])
-    source_lang: str | None = Field(
+    source_lang: Annotated[str | None, BeforeValidator(_source)] = Field(
         None, max_length=MAX_LANGUAGE_CODE, description="If omitted, detected."
     )
     formality: Annotated[
@@ -102,6 +113,14 @@ class TranslationOptions(LenientRequest):
             }
         return super().parse(values)
 
+    context: str | None = Field(None, description="No effect.")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header of the response that names options without effect, if there are any."""
+        ignored = ["formality"] * (self.formality != "default") + ["context"] * bool(self.context)
+        return {IGNORED: ", ".join(ignored)} if ignored else {}
+
     @property
     def glossaries(self) -> tuple[str, ...]:
         """Return the IDs of the glossaries to use. Raises `InvalidRequestError`."""
@@ -122,7 +141,7 @@ ModelType = Literal["quality_optimized", "latency_optimized"]
 class DeepLRequest(TranslationOptions):
     """The body of POST /v2/translate, as JSON or a form. Fields unknown to DeepL are ignored."""
 
-    text: Texts
+    text: Annotated[Texts, Field(max_length=MAX_TEXTS)]
     split_sentences: Annotated[
         Literal["0", "1", "nonewlines"],
         BeforeValidator(_split, json_schema_input_type=Literal["0", "1", "nonewlines"]),
@@ -143,7 +162,6 @@ class DeepLRequest(TranslationOptions):
     model_type: (
         Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None
     ) = Field(None, description="latency_optimized: greedy search; others: the model's beam.")
-    context: str | None = Field(None, description="No effect.")
     show_billed_characters: bool = False
 
     @property
@@ -216,6 +234,58 @@ def target_languages(codes: Sequence[str]) -> list[DeepLLanguage]:
         for code in codes
         for variant, name in _VARIANTS.get(code, {code.upper(): language_name(code)}).items()
     ]
+
+
+def source_languages(languages: Sequence[Language]) -> list[DeepLLanguage]:
+    """Return the values that `source_lang` may have."""
+    names = {_BASES.get(one.code.upper(), one.code.upper()): one.name for one in languages}
+    return [DeepLLanguage(language=code, name=name) for code, name in names.items()]
+
+
+Resource = Literal["translate_text", "translate_document", "glossary"]
+
+
+class ResourceLanguage(BaseModel):
+    """A language of /v3/languages; `features` has a member for each."""
+
+    lang: str = Field(examples=["en-US"])
+    name: str
+    usable_as_source: bool
+    usable_as_target: bool
+    status: Literal["stable"] = "stable"
+    features: dict[str, dict[str, str]]
+
+
+class ResourceRequest(LenientRequest):
+    """The parameters of /v3/languages."""
+
+    resource: Resource
+
+    def languages(self, served: Languages) -> list[ResourceLanguage]:
+        """Return the languages of the resource; a variant is only a target."""
+        features = {
+            "translate_text": ["auto_detection", "glossary", "tag_handling"],
+            "translate_document": ["auto_detection", "glossary"],
+            "glossary": [],
+        }[self.resource]
+        names = {one.language: one.name for one in source_languages(served.sources)}
+        sources = set(names)
+        targets = {one.language: one.name for one in target_languages(served.targets)}
+        return [
+            ResourceLanguage(
+                lang=_cased(code),
+                name=name,
+                usable_as_source=code in sources,
+                usable_as_target=code in targets,
+                features={name: {} for name in features},
+            )
+            for code, name in (names | targets).items()
+        ]
+
+
+def _cased(code: str) -> str:
+    language, *subtags = code.split("-")
+    return "-".join([language.lower(), *(t.capitalize() if len(t) == 4 else t for t in subtags)])
 
 
 class LanguagesRequest(LenientRequest):

@@ -38,7 +38,7 @@ class DocumentRequest(TranslationOptions):
 
 
 class DocumentKey(LenientRequest):
-    """What proves that a client may see a document."""
+    """The secret that a client needs to see a document."""
 
     document_key: str = Field(max_length=100)
 

@@ -15,13 +15,12 @@ from pydantic import BaseModel, Field
 from app.errors import InvalidRequestError
 from app.languages.served import fits
 from app.translation.answers import TranslateAnswer
+from app.translation.language_paths import AUTO
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest
 
-AUTO = "auto"
-
 _PLACEHOLDER = re.compile(r"</?b\d+>")
-"""What Immersive Translate writes for the tags of a page."""
+"""Immersive Translate's placeholders for the tags of a page."""
 
 
 class ImmersiveRequest(LenientRequest):

@@ -11,11 +11,10 @@ from pydantic import BaseModel, Field
 
 from app.languages.detection import DetectedLanguage
 from app.translation.answers import TranslateAnswer, Translation
+from app.translation.language_paths import AUTO
 from app.wire.dialects.libretranslate import UNDETECTED
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest
-
-AUTO = "auto"
 
 
 class GoogleDetectRequest(LenientRequest):
@@ -160,7 +159,7 @@ class WebRequest(LenientRequest):
 
 
 class GoogleErrorBody(BaseModel):
-    """The status and what is wrong."""
+    """The status and the reason of an error."""
 
     code: int
     message: str

@@ -2,7 +2,10 @@
 
 import json
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -110,6 +113,25 @@ class LibreTranslateDetected(BaseModel):
         if found is None:
             return cls(confidence=0, language=UNDETECTED)
         return cls(confidence=round(100 * found.confidence, 2), language=found.language)
+
+
+def merged(
+    texts: Sequence[str], found: Sequence[Sequence[DetectedLanguage]]
+) -> list[LibreTranslateDetected]:
+    """Merge the languages of several texts to one list, as LibreTranslate does.
+
+    A language has its mean confidence in the texts that may be in it; that of most text is first.
+    """
+    confidences: dict[str, list[float]] = {}
+    characters: dict[str, float] = defaultdict(float)
+    for text, candidates in zip(texts, found, strict=True):
+        for one in candidates:
+            confidences.setdefault(one.language, []).append(one.confidence)
+            characters[one.language] += one.confidence * len(text)
+    return [
+        LibreTranslateDetected.of(DetectedLanguage(language, fmean(confidences[language])))
+        for language in sorted(confidences, key=characters.__getitem__, reverse=True)
+    ] or [LibreTranslateDetected.of(None)]
 
 
 class LibreTranslateAnswer(BaseModel):

@@ -115,7 +115,7 @@ def _named(targets: tuple[str, ...]) -> tuple[Mapping[str, str], re.Pattern[str]
 
 @dataclass(frozen=True)
 class Chat:
-    """What all parts of one response have in common."""
+    """A response, as a whole or in chunks, which have these members in common."""
 
     model: str
     id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
@@ -177,7 +177,7 @@ class OpenAIModels(BaseModel):
 
 
 class OpenAIErrorBody(BaseModel):
-    """What is wrong; `type` is `invalid_request_error` or `server_error`."""
+    """The reason of an error; `type` is `invalid_request_error` or `server_error`."""
 
     message: str
     type: str

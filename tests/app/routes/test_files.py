@@ -145,7 +145,7 @@ async def test_what_cannot_be_is_refused(serve: Serve) -> None:
     assert statuses == {
         "suffix": 400, "json": 400, "encoding": 400, "language": 400, "characters": 400,
         "bytes": 413, "body": 413, "stored": 400, "no file": 400, "no name": 400,
-        "two files": 400, "no form": 415, "broken form": 400, "gone": 404,
+        "two files": 400, "no form": 400, "broken form": 400, "gone": 404,
     }  # fmt: skip
     errors = {name: answer.json() for name, answer in answers.items()}
     assert all(error.keys() == {"error"} for error in errors.values())

@@ -118,12 +118,14 @@ async def test_detect(
 
 
 async def test_detect_in_a_list_and_in_nothing(client: Client) -> None:
-    several = (await client.post("/detect", json={"q": [FRENCH, ENGLISH]})).json()
+    several = (await client.post("/detect", json={"q": [FRENCH, ENGLISH, FRENCH]})).json()
+    one = (await client.post("/detect", json={"q": [FRENCH]})).json()
     nothing = (await client.post("/detect", json={"q": "☃ 1"})).json()
     native = (await client.post("/detect", json={"text": FRENCH})).json()
     missing = await client.post("/detect", data={"text": FRENCH})
     empty = await client.post("/detect", json={"q": ""})
-    assert [candidates[0]["language"] for candidates in several] == ["fr", "en"]
+    assert [candidate["language"] for candidate in several] == ["fr", "en"]
+    assert one == (await client.post("/detect", json={"q": FRENCH})).json()
     assert nothing == [{"confidence": 0, "language": "en"}]
     assert native[0][0]["confidence"] <= 1
     for response in (missing, empty):
@@ -249,19 +251,49 @@ async def test_frontend_settings(serve: Serve) -> None:
 )
 async def test_missing_texts_fail_in_both_dialects(client: Client, path: str, body: bytes) -> None:
     response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
-    assert response.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert response.status_code == httpx.codes.BAD_REQUEST
     document = response.json()
     assert document["error"] == "Invalid request: missing q parameter"
     assert document["errors"][0]["pointer"] == "/text"
-    assert document["status"] == httpx.codes.UNPROCESSABLE_ENTITY
+    assert document["status"] == httpx.codes.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "content", "status", "error"),
+    [
+        ("POST", "/translate", {}, b'{"q": "cat', 400, "the body is not JSON"),
+        ("POST", "/detect", {}, b"{", 400, "the body is not JSON"),
+        ("POST", "/translate", {"Content-Type": "text/plain"}, b"q=cat", 400, "the body should be"),
+        ("POST", "/detect", {"Content-Type": "text/plain"}, b"q=cat", 400, "the body should be"),
+        (
+            "POST",
+            "/translate_file",
+            {"Content-Type": "text/plain"},
+            b"",
+            400,
+            "should be multipart",
+        ),
+        ("GET", "/translate", {}, b"", 405, "Method Not Allowed"),
+        ("GET", "/detect?q=cat", {}, b"", 405, "Method Not Allowed"),
+        ("POST", "/languages", {}, b"", 405, "Method Not Allowed"),
+        ("GET", "/translate_file", {}, b"", 405, "Method Not Allowed"),
+    ],
+)
+async def test_errors_that_no_body_explains(
+    client: Client, method: str, path: str, headers: dict[str, str], content: bytes,
+    status: int, error: str,
+) -> None:  # fmt: skip
+    response = await client.request(method, path, headers=headers, content=content)
+    assert response.status_code == status
+    assert error in response.json()["error"]
 
 
 async def test_a_field_of_the_native_dialect_alone_decides(client: Client) -> None:
     response = await client.post("/translate", json={"target": "fr", "beam_size": 1})
     broken = await client.post("/translate", content=b'{"q": "cat')
-    assert response.status_code == broken.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert response.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert broken.status_code == httpx.codes.BAD_REQUEST
     assert "error" not in response.json()
-    assert broken.json()["error"].startswith("the body is not JSON")
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "en"), ("fr", "fr-CA"), ("en-GB", "en")])
@@ -301,15 +333,35 @@ async def test_the_specification_describes_every_route_of_the_dialect(client: Cl
     }
 
 
-async def test_allowed_origins_may_send_requests(serve: Serve) -> None:
+@pytest.mark.parametrize("origins", [None, "*"])
+async def test_allowed_origins_may_send_requests(serve: Serve, origins: str | None) -> None:
     headers = {
         "Origin": "https://a.example",
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "content-type",
     }
-    async with serve(FakeEngine(), cors_origins="*") as client:
+    async with serve(FakeEngine(), cors_origins=origins) as client:
         for path in ("/translate", "/detect", "/translate_file", "/languages", "/suggest"):
             asked = await client.options(path, headers=headers)
             assert asked.headers["Access-Control-Allow-Origin"] == "*"
         answer = await client.post("/translate", json=PAIR | {"q": "cat"}, headers=headers)
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+async def test_the_requests_of_libretranslates_own_page(served: Client) -> None:
+    """Forms of `multipart/form-data`, whose values are all strings, as its page sends them."""
+    settings = (await served.get("/frontend/settings")).json()
+    codes = [one["code"] for one in (await served.get("/languages")).json()]
+    assert settings["language"]["source"]["code"] in codes
+    fields = {"q": ENGLISH, "source": "auto", "target": "fr", "format": "text"}
+    fields |= {"alternatives": "3", "api_key": ""}
+    form = {name: (None, value) for name, value in fields.items()}
+    answer = (await served.post("/translate", files=form)).json()
+    assert answer["detectedLanguage"]["language"] == "en"
+    assert answer["translatedText"] == await native_text(served, ENGLISH, beam_size=4)
+    assert isinstance(answer["alternatives"], list)
+    upload = {"file": ("a.txt", b"The house."), "source": (None, "en"), "target": (None, "fr")}
+    translated = (await served.post("/translate_file", files=upload)).json()
+    assert (await served.get(translated["translatedFileUrl"])).status_code == httpx.codes.OK
+    better = {"q": (None, "a"), "s": (None, "b"), "source": (None, "en"), "target": (None, "fr")}
+    assert "disabled" in refusal(await served.post("/suggest", files=better), 403, "error")

@@ -99,7 +99,7 @@ async def test_models(client: Client) -> None:
         ({"model": "attend"}, "messages: Field required"),
         (chat("Into French."), "messages: Expected a message with the role user"),
         (chat("x" * 20_001, "cat"), "messages: The system message should have at most"),
-        (chat(None, ENGLISH, model="attend-xx"), "messages: not supported"),
+        (chat(None, ENGLISH, model="attend-xx"), "model: not supported"),
         (chat(None, 5), "messages/0/content"),
     ],
 )

@@ -1,7 +1,10 @@
+from typing import Any
+
 import httpx
 import pytest
 from starlette.responses import HTMLResponse
 
+from app.main import create_admin_app
 from app.server.middleware import ALWAYS, DATA_POLICY, SecurityHeaders
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
@@ -26,15 +29,33 @@ async def test_a_page_may_have_its_own() -> None:
     assert "Content-Security-Policy" not in response.headers
 
 
-async def preflight(client: httpx.AsyncClient) -> httpx.Response:
+async def preflight(client: httpx.AsyncClient, path: str = "/translate") -> httpx.Response:
     headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
-    return await client.options("/translate", headers=headers)
+    return await client.options(path, headers=headers)
 
 
-async def test_pages_of_other_origins_may_not_ask_unless_it_is_set(client: Client) -> None:
+async def test_other_origins_may_use_only_libretranslates_paths_by_default(client: Client) -> None:
     asked = await client.get("/info", headers={"Origin": ORIGIN})
-    for response in (asked, await preflight(client)):
+    for response in (asked, *[await preflight(client, path) for path in ("/score", "/v2/usage")]):
         assert not [name for name in response.headers if name.startswith("access-control")]
+    allowed = await preflight(client)
+    assert allowed.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Credentials" not in allowed.headers
+
+
+async def test_it_can_be_turned_off(serve: Serve) -> None:
+    async with serve(FakeEngine(), cors_origins="none") as client:
+        for response in (
+            await preflight(client), await client.get("/languages", headers={"Origin": ORIGIN}),
+        ):  # fmt: skip
+            assert "Access-Control-Allow-Origin" not in response.headers
+
+
+async def test_the_admin_port_has_no_cors(client: Client) -> None:
+    transport: Any = client._transport
+    admin = httpx.ASGITransport(create_admin_app(transport.app))
+    async with httpx.AsyncClient(transport=admin, base_url="http://attend") as beside:
+        assert "Access-Control-Allow-Origin" not in (await preflight(beside)).headers
 
 
 @pytest.mark.parametrize("origins", ["https://other.example, " + ORIGIN, "*"])
@@ -45,7 +66,7 @@ async def test_origins_that_are_set_may_ask_and_read_errors_too(serve: Serve, or
         stranger = await client.get("/info", headers={"Origin": "https://evil.example"})
     assert allowed.status_code == httpx.codes.OK
     assert "POST" in allowed.headers["Access-Control-Allow-Methods"]
-    assert failed.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert failed.status_code == httpx.codes.BAD_REQUEST
     for response in (allowed, failed):
         assert response.headers["Access-Control-Allow-Origin"] in (ORIGIN, "*")
     assert "Retry-After" in failed.headers["Access-Control-Expose-Headers"]

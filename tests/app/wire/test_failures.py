@@ -225,9 +225,9 @@ async def test_a_quota_that_is_used_up(serve: Serve, way: str) -> None:
         ("GET", "/translate?q=cat", None, "libretranslate", (405, 405, 405)),
         ("POST", "/health", None, "libretranslate", (405, 405, 405)),
         ("PUT", "/frontend/settings", None, "libretranslate", (405, 405, 405)),
-        ("POST", "/translate", "text/plain", "native", (415, 415, 415)),
-        ("POST", "/translate?q=cat", "text/plain", "libretranslate", (415, 415, 415)),
-        ("POST", "/translate", "application/json", "native", (422, 422, 422)),
+        ("POST", "/translate", "text/plain", "native", (400, 400, 400)),
+        ("POST", "/translate?q=cat", "text/plain", "libretranslate", (415, 400, 415)),
+        ("POST", "/translate", "application/json", "native", (400, 400, 400)),
         ("POST", "/translate?q=cat", "application/json", "libretranslate", (400, 400, 400)),
     ],
 )

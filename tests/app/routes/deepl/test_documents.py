@@ -144,8 +144,9 @@ async def test_another_key_cannot_see_it(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "fields", "status", "named"),
     [
-        ("a.exe", b"x", {}, 422, "file extension"),
-        ("a.json", b"{", {}, 422, "line 1"),
+        ("a.exe", b"x", {}, 400, "file extension"),
+        ("a.json", b"{", {}, 400, "line 1"),
+        ("a.txt", b"cat", {"source_lang": "EN-GB"}, 400, "source_lang: EN-GB is only a target"),
         ("a.txt", b"cat", {"target_lang": "XX"}, 400, "target_lang: not supported"),
         ("a.txt", b"cat", {"source_lang": "XX"}, 400, "source_lang: not supported"),
         ("a.txt", b"cat", {"target_lang": ""}, 400, "target_lang: Field required"),

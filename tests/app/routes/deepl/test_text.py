@@ -136,6 +136,9 @@ async def test_options_that_change_nothing(client: Client) -> None:
         ({"source_lang": "XX"}, "source_lang: not supported"),
         ({"translation_memory_id": "x"}, "translation_memory_id: Not supported"),
         ({"text": ["cat"] * 5}, "at most 4"),
+        ({"text": ["cat"] * 51}, "text: Value should have at most 50 items"),
+        ({"source_lang": "EN-US"}, "source_lang: EN-US is only a target; expected EN"),
+        ({"source_lang": "pt-br"}, "source_lang: PT-BR is only a target; expected PT"),
     ],
 )
 async def test_a_fault_is_a_400_by_name(serve: Serve, changed: dict[str, Any], named: str) -> None:
@@ -181,6 +184,37 @@ async def test_every_method_of_a_path_is_allowed(client: Client) -> None:
     assert head.status_code == httpx.codes.OK
 
 
+async def test_options_without_effect_are_named_in_a_header(client: Client) -> None:
+    for options, named in (
+        ({"formality": "prefer_more"}, "formality"),
+        ({"formality": "prefer_less", "context": "It is a pet."}, "formality, context"),
+        ({"formality": "default", "context": ""}, None),
+    ):
+        response = await client.post("/v2/translate", json=PAIR | {"text": "cat"} | options)
+        assert response.headers.get("X-Ignored-Parameters") == named
+
+
+async def test_languages_by_resource(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        found = (await client.get("/v3/languages?resource=translate_text")).json()
+        terms = (await client.get("/v3/languages?resource=glossary")).json()
+        for wrong in ("", "?resource=voice"):
+            refused = await client.get("/v3/languages" + wrong)
+            assert "resource: " in refusal(refused, 400, "message")
+    assert [
+        (one["lang"], one["name"], one["usable_as_source"], one["usable_as_target"])
+        for one in found
+    ] == [
+        ("fr", "French", True, True),
+        ("en", "English", True, False),
+        ("en-GB", "English (British)", False, True),
+        ("en-US", "English (American)", False, True),
+        ("de", "German", False, True),
+    ]
+    assert set(found[0]["features"]) == {"auto_detection", "glossary", "tag_handling"}
+    assert terms[0]["features"] == {}
+
+
 async def test_usage_counts_what_was_translated(client: Client) -> None:
     before = (await client.get("/v2/usage")).json()
     await post(client, text=["the cat", "dög"])
@@ -223,3 +257,16 @@ async def test_several_glossaries_of_which_the_first_counts(served: Client) -> N
     assert "vieux chien" in answer["text"].lower()
     assert "vieux chat" in answer["text"].lower()
     assert "maison" not in answer["text"]
+
+
+async def test_the_requests_of_weblate(client: Client) -> None:
+    """Placeholders are elements that are ignored; languages are listed for each side."""
+    sources, targets = [
+        {one["language"] for one in (await client.get(f"/v2/languages?type={side}")).json()}
+        for side in ("source", "target")
+    ]
+    assert {"EN", "FR"} == sources
+    assert {"EN-GB", "EN-US", "FR"} == targets
+    body: dict[str, Any] = {"formality": "default", "tag_handling": "xml", "ignore_tags": ["x"]}
+    answers = await post(client, text=['The cat <x id="8"></x> sees.', "dog"], **body)
+    assert [answer["text"].count('<x id="8"></x>') for answer in answers] == [1, 0]
