@@ -93,8 +93,9 @@ def translate(
     If the output goes to a file, a terminal shows the progress. The last line on stderr counts the
     lines with flags; --flags lists them.
 
-    --file accepts .txt, .html, .xml, .md, .srt, .po, .json and .docx, and preserves everything
-    but the text (docs/files.md); --json then prints one object per file.
+    --file accepts text, HTML, XML, Markdown, subtitles, tables, PO, JSON, XLIFF, EPUB and files of
+    Office and OpenDocument, and preserves everything but the text; of a PDF, it writes the text
+    (docs/files.md). --json then prints one object per file.
     """
     for name, value in (("output", output), ("overwrite", overwrite)):
         if value and not files:

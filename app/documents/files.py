@@ -7,10 +7,16 @@ from typing import NamedTuple, TypeAlias
 from app.documents.catalogue import open_catalogue
 from app.documents.json_strings import open_json
 from app.documents.markdown import open_markdown
+from app.documents.pdf import PdfFile
 from app.documents.prose import Prose
-from app.documents.subtitles import open_subtitles
+from app.documents.subtitles import open_subtitles, open_web_subtitles
+from app.documents.table import open_table
 from app.documents.text_encoding import decode
-from app.documents.word_file import WordFile, unpacked_size
+from app.documents.xml.archive import Archive, ArchiveFile, Readers, unpacked_size
+from app.documents.xml.epub import epub_parts
+from app.documents.xml.open_document import open_document_parts
+from app.documents.xml.open_xml import office_parts
+from app.documents.xml.xliff import open_xliff
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Container, Document
 from app.text.markup.document import MarkupDocument
@@ -23,12 +29,15 @@ FileDocument: TypeAlias = Container[bytes]
 class FileFormat(NamedTuple):
     """A file format. `open` and `size` raise `UnreadableFileError`.
 
-    size  bytes of a file as parsed; the memory it takes is a multiple of them
+    media_type  of the translation
+    size        bytes of a file as parsed; the memory it takes is a multiple of them
+    result      file name extension of the translation, if it is in another format
     """
 
     media_type: str
     open: Callable[[bytes], FileDocument]
     size: Callable[[bytes], int] = len
+    result: str | None = None
 
 
 MAX_LINES = 250_000
@@ -71,19 +80,38 @@ def _markup(markup: Format) -> Callable[[bytes], FileDocument]:
     return lambda data: _TextFile(data, read, is_markup=True)
 
 
+def _archive(media_type: str, find: Callable[[Archive], Readers]) -> FileFormat:
+    media_type = f"application/{media_type}"
+    return FileFormat(media_type, lambda data: ArchiveFile(data, find), unpacked_size)
+
+
+_OPEN_XML = "vnd.openxmlformats-officedocument."
+_OPEN_DOCUMENT = "vnd.oasis.opendocument."
+_XLIFF = FileFormat(
+    "application/xliff+xml", lambda data: _TextFile(data, open_xliff, is_markup=True)
+)
+
 FORMATS: dict[str, FileFormat] = {
     ".txt": FileFormat("text/plain", _in_lines(Prose)),
     ".html": FileFormat("text/html", _markup("html")),
     ".xml": FileFormat("application/xml", _markup("xml")),
     ".md": FileFormat("text/markdown", _in_lines(open_markdown)),
     ".srt": FileFormat("application/x-subrip", _in_lines(open_subtitles)),
+    ".vtt": FileFormat("text/vtt", _in_lines(open_web_subtitles)),
+    ".csv": FileFormat("text/csv", _in_lines(open_table)),
+    ".tsv": FileFormat("text/tab-separated-values", _in_lines(open_table)),
     ".po": FileFormat("text/x-gettext-translation", _in_lines(open_catalogue)),
     ".json": FileFormat("application/json", lambda data: _TextFile(data, open_json)),
-    ".docx": FileFormat(
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        WordFile,
-        unpacked_size,
-    ),
+    ".xlf": _XLIFF,
+    ".xliff": _XLIFF,
+    ".docx": _archive(_OPEN_XML + "wordprocessingml.document", office_parts),
+    ".pptx": _archive(_OPEN_XML + "presentationml.presentation", office_parts),
+    ".xlsx": _archive(_OPEN_XML + "spreadsheetml.sheet", office_parts),
+    ".odt": _archive(_OPEN_DOCUMENT + "text", open_document_parts),
+    ".odp": _archive(_OPEN_DOCUMENT + "presentation", open_document_parts),
+    ".ods": _archive(_OPEN_DOCUMENT + "spreadsheet", open_document_parts),
+    ".epub": _archive("epub+zip", epub_parts),
+    ".pdf": FileFormat("text/plain", PdfFile, result=".txt"),
 }
 """Formats by file name extension."""
 
@@ -96,3 +124,10 @@ def file_format(name: str) -> FileFormat:
     if suffix not in FORMATS:
         raise UnreadableFileError(f"the file extension should be one of {', '.join(SUFFIXES)}")
     return FORMATS[suffix]
+
+
+def result_suffix(name: str) -> str:
+    """Return the file name extension of a file's translation, that of the file if unknown."""
+    suffix = PurePath(name).suffix
+    found = FORMATS.get(suffix.lower())
+    return (found and found.result) or suffix

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from app.concurrency.threads import in_thread
-from app.documents.files import FileDocument, FileFormat, file_format
+from app.documents.files import FileDocument, FileFormat, file_format, result_suffix
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission, CapacityLimiter
@@ -190,5 +190,4 @@ def _sample(texts: Sequence[str]) -> str:
 
 def translated_name(name: str, target: str) -> str:
     """Return the name of a translation: `report.docx` → `report.fr.docx`."""
-    path = PurePath(name)
-    return f"{path.stem}.{target}{path.suffix}"
+    return f"{PurePath(name).stem}.{target}{result_suffix(name)}"

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from app.accounts.document_jobs import DocumentJob, Status
 from app.errors import InvalidRequestError
+from app.translation.file_service import translated_name
 from app.wire.dialects.deepl import TranslationOptions
 from app.wire.native.fields import LenientRequest
 
@@ -20,7 +21,9 @@ class DocumentRequest(TranslationOptions):
         None, max_length=MAX_FILE_NAME, description="Name of the file, instead of its own."
     )
     output_format: str | None = Field(
-        None, max_length=20, description="Extension of the translation: only that of the file."
+        None,
+        max_length=20,
+        description="Extension of the translation: only that of the file, or txt for PDF.",
     )
 
     def name_of(self, uploaded: str) -> str:
@@ -29,10 +32,12 @@ class DocumentRequest(TranslationOptions):
         Raises `InvalidRequestError` if another output format is requested.
         """
         name = PurePath((self.filename or uploaded).replace("\\", "/")).name
-        suffix = PurePath(name).suffix.lower()
-        if self.output_format and self.output_format.lower().lstrip(".") != suffix.lstrip("."):
+        # The official client names a format if it differs from the file's, such as txt for PDF.
+        wanted = (self.output_format or PurePath(name).suffix).lower().lstrip(".")
+        written = PurePath(translated_name(name, "")).suffix.lower().lstrip(".")
+        if wanted != written:
             raise InvalidRequestError.at(
-                "/output_format", f"Only {suffix.lstrip('.') or 'none'}, the format of the file"
+                "/output_format", f"Only {written or 'none'}, the format of the translation"
             )
         return name
 

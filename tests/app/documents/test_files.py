@@ -12,12 +12,15 @@ from app.documents.files import FORMATS, MAX_LINES, SUFFIXES, file_format
 from app.documents.json_strings import MAX_VALUES
 from app.errors import UnreadableFileError
 from app.text.document import Answer
+from app.translation.file_service import translated_name
 from tests.app.documents.answering import shouted, unchanged
+from tests.app.documents.archives import PARTS, sample_archive
 from tests.app.documents.test_catalogue import CATALOGUE
 from tests.app.documents.test_markdown import README
 from tests.app.documents.test_prose import LIST, WRAPPED
-from tests.app.documents.test_subtitles import FILM
-from tests.app.documents.word_xml import CONTENTS, archive, document, run, word_file
+from tests.app.documents.test_subtitles import FILM, WEB_FILM
+from tests.app.documents.word_xml import archive, run, word_file
+from tests.app.documents.xml.test_xliff import XLIFF_1, XLIFF_2
 
 SAMPLES = {
     ".txt": WRAPPED + LIST,
@@ -25,18 +28,20 @@ SAMPLES = {
     ".xml": '<?xml version="1.0"?><!-- c --><r a="b"><t>The <b>old</b> cat</t><![CDATA[<]]></r>',
     ".md": README,
     ".srt": FILM,
+    ".vtt": WEB_FILM,
+    ".csv": 'id,The name\n1,"The ""old"" cat, and\nthe dog"\n2,btn_ok\n',
+    ".tsv": "id\tname\n1\tThe old cat\n",
     ".po": CATALOGUE,
     ".json": '{"a": ["The old cat", 1.50, null], "b": {"c": "\\u00e9t\\u00e9 \\/ hiver"}}',
+    ".xlf": XLIFF_1,
+    ".xliff": XLIFF_2,
 }
-WORD_XML = document(
-    run("The ") + run("old", "<w:b/>") + run(" cat"),
-    f"<w:hyperlink>{run('a link')}</w:hyperlink><w:r><w:tab/></w:r>{run('behind')}",
-    '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:sdt><w:sdtContent/></w:sdt>',
-)
+FILLED = (".po", ".xlf", ".xliff")
+"""Formats with a place for translations, which unchanged texts fill, too."""
 
 
 def test_there_is_a_sample_of_every_format() -> None:
-    assert (*SAMPLES, ".docx") == SUFFIXES
+    assert {*SAMPLES, *PARTS, ".pdf"} == set(SUFFIXES)
 
 
 @pytest.mark.parametrize("suffix", SAMPLES)
@@ -47,13 +52,13 @@ def test_encodings_and_line_ends_stay(suffix: str, line_end: str, encoding: str)
     plain = SAMPLES[suffix].encode()
     opened, sample = (file_format("a" + suffix).open(one) for one in (data, plain))
     assert opened.texts == sample.texts
-    if suffix != ".po":  # of which unchanged texts are translations
+    if suffix not in FILLED:
         assert unchanged(opened) == data
     expected = shouted(sample).decode().replace("\n", line_end).encode(encoding)
     assert shouted(opened) == expected
 
 
-@pytest.mark.parametrize("name", ["a.pdf", "docx", ".docx", "a", "a.docx.exe", ""])
+@pytest.mark.parametrize("name", ["a.doc", "docx", ".docx", "a", "a.docx.exe", ""])
 def test_other_files_are_refused(name: str) -> None:
     with pytest.raises(
         UnreadableFileError, match=r"file extension should be one of \.txt, .*\.docx"
@@ -67,14 +72,14 @@ def test_a_damaged_file_is_refused_or_read(suffix: str, chooser: random.Random) 
     read(suffix, damaged(SAMPLES[suffix].encode(), chooser))
 
 
-@settings(max_examples=200)
-@given(st.randoms(use_true_random=False))
-def test_a_damaged_word_document_is_refused_or_read(chooser: random.Random) -> None:
-    whole = word_file(run("The old cat"))
-    read(".docx", damaged(whole, chooser))
-    contents, xml = (damaged(one, chooser) for one in (CONTENTS.encode(), WORD_XML.encode()))
-    read(".docx", archive({"[Content_Types].xml": CONTENTS, "word/document.xml": xml}))
-    read(".docx", archive({"[Content_Types].xml": contents, "word/document.xml": WORD_XML}))
+@settings(max_examples=300)
+@given(st.sampled_from(sorted(PARTS)), st.randoms(use_true_random=False))
+def test_a_damaged_archive_is_refused_or_read(suffix: str, chooser: random.Random) -> None:
+    read(suffix, damaged(sample_archive(suffix), chooser))
+    name = chooser.choice(sorted(PARTS[suffix]))
+    content = PARTS[suffix][name]
+    assert isinstance(content, str)
+    read(suffix, archive(PARTS[suffix] | {name: damaged(content.encode(), chooser)}))
 
 
 def damaged(data: bytes, chooser: random.Random) -> bytes:
@@ -105,12 +110,12 @@ def read(suffix: str, data: bytes) -> None:
         opened = file_format(Path("a").with_suffix(suffix).name).open(data)
     except UnreadableFileError:
         return
-    if suffix != ".po":
+    if suffix not in FILLED:
         assert unchanged(opened) == data
     file_format("a" + suffix).open(shouted(opened))
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".md", ".srt", ".po"])
+@pytest.mark.parametrize("suffix", [".txt", ".md", ".srt", ".vtt", ".csv", ".po"])
 def test_too_many_lines_are_refused_before_they_are_read(suffix: str) -> None:
     """A file of ten million empty lines would take gigabytes."""
     data = b"\n" * (MAX_LINES + 1)
@@ -136,6 +141,16 @@ ESCAPES = 50_000
         (".html", b"&eacute;" * ESCAPES),
         (".html", b"&lt;b " + b"a " * ESCAPES),
         (".docx", word_file(run("a " + "` " * ESCAPES))),
+        (
+            ".xlsx",
+            sample_archive(
+                ".xlsx",
+                text=f"<sst><si><t>a {'` ' * ESCAPES}</t></si></sst>",
+                **{"sheet.xml": "<worksheet/>"},
+            ),
+        ),
+        (".odt", sample_archive(".odt", text=f"<o><text:p>a {'&#233; ' * ESCAPES}</text:p></o>")),
+        (".csv", b'"a ' + b'""' * ESCAPES + b'"'),
     ],
 )
 def test_one_long_text_takes_little_memory(suffix: str, data: bytes) -> None:
@@ -150,6 +165,11 @@ def test_one_long_text_takes_little_memory(suffix: str, data: bytes) -> None:
     finally:
         tracemalloc.stop()
     assert most < 40 * len(text) + 10 * len(data)
+
+
+def test_the_translation_of_a_format_that_is_only_read_has_another() -> None:
+    assert translated_name("a/Report.PDF", "fr") == "Report.fr.txt"
+    assert translated_name("report.docx", "fr") == "report.fr.docx"
 
 
 def test_the_size_of_a_word_document_is_that_of_its_parts() -> None:

@@ -4,12 +4,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.subtitles import open_subtitles
+from app.documents.subtitles import open_subtitles, open_web_subtitles
 from app.errors import UnreadableFileError
 from app.text.document import Answer
 from tests.app.documents.answering import sample, shouted, translated, unchanged
 
 FILM = sample("film.srt")
+WEB_FILM = """WEBVTT - A film
+
+STYLE
+::cue { color: red }
+
+NOTE not this
+of two lines
+
+intro
+00:01.000 --> 00:02.000 align:start
+The old cat &amp; the dog who
+
+00:00:03.000 --> 00:00:04.000
+came back.
+
+00:05.000 --> 00:06.000
+<v Bob>He <c.yellow>really</c> wanted
+to <00:00:05.500>see.
+
+00:07.000 --> 00:08.000
+- Yes.
+- No &lt; 1.
+"""
 LINE = st.sampled_from(
     ["Good morning", "and then", "- Yes.", "<i>no</i>", "{\\an8}a", "<i>", "</b>", "1", "♪", "-->"]
 )
@@ -92,3 +115,25 @@ def test_the_times_are_the_same_for_any_translation(text: str, answer: str) -> N
 def test_errors_in_subtitles_name_the_line(text: str, line: int) -> None:
     with pytest.raises(UnreadableFileError, match=f"line {line}: not SubRip"):
         open_subtitles(text)
+
+
+def test_webvtt_keeps_heads_notes_settings_and_tags() -> None:
+    opened = open_web_subtitles(WEB_FILM)
+    assert opened.texts == [
+        "The old cat & the dog who came back.", "He really wanted to see.", "Yes.", "No < 1.",
+    ]  # fmt: skip
+    assert unchanged(opened) == WEB_FILM
+    written = shouted(opened)
+    head, _, cues = written.partition("00:01.000")
+    assert WEB_FILM.startswith(head)
+    assert "\nTHE OLD CAT &amp; THE DOG WHO\n\n00:00:03.000" in cues
+    assert "<v Bob>HE <c.yellow>REALLY</c>" in cues
+    assert cues.endswith("- YES.\n- NO &lt; 1.\n")
+    assert "&lt;b&gt; --&gt;" in translated(opened, lambda _: "<b> -->")
+
+
+def test_a_file_without_its_head_is_not_webvtt() -> None:
+    for text in ("", "WEBVTTX", FILM):
+        with pytest.raises(UnreadableFileError, match="line 1: not WebVTT: expected WEBVTT"):
+            open_web_subtitles(text)
+    assert open_web_subtitles("WEBVTT\n\nno cue\n").texts == []

@@ -3,6 +3,9 @@
 import io
 import zipfile
 
+from app.documents.xml.archive import ArchiveFile
+from app.documents.xml.open_xml import office_parts
+
 NAMESPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
     'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
@@ -43,6 +46,10 @@ def word_file(*paragraphs: str) -> bytes:
             "word/media/image.png": b"\x89PNG" + bytes(100),
         }
     )
+
+
+def open_word(data: bytes) -> ArchiveFile:
+    return ArchiveFile(data, office_parts)
 
 
 def part(data: bytes, name: str = "word/document.xml") -> str:

@@ -5,10 +5,20 @@ import docx
 import pytest
 from docx.document import Document
 
-from app.documents.word_file import MAX_ENTRIES, MAX_TAGS, MAX_UNPACKED_BYTES, WordFile
+from app.documents.files import FORMATS
+from app.documents.xml.archive import MAX_ENTRIES, MAX_TAGS, MAX_UNPACKED_BYTES
 from app.errors import UnreadableFileError
 from tests.app.documents.answering import shouted, unchanged
-from tests.app.documents.word_xml import CONTENTS, archive, document, part, run, word_file
+from tests.app.documents.archives import PARTS, sample_archive
+from tests.app.documents.word_xml import (
+    CONTENTS,
+    archive,
+    document,
+    open_word,
+    part,
+    run,
+    word_file,
+)
 from tests.linear import assert_linear
 
 
@@ -40,11 +50,11 @@ def entries(data: bytes) -> dict[str, bytes]:
 
 
 def test_a_document_without_changes_is_identical(report: bytes) -> None:
-    assert unchanged(WordFile(report)) == report
+    assert unchanged(open_word(report)) == report
 
 
 def test_paragraphs_tables_headers_and_footers_are_translated(report: bytes) -> None:
-    written = read(shouted(WordFile(report)))
+    written = read(shouted(open_word(report)))
     runs = [[(run.text, run.bold) for run in one.runs] for one in written.paragraphs]
     assert runs == [
         [("THE REPORT", None)],
@@ -60,7 +70,7 @@ def test_paragraphs_tables_headers_and_footers_are_translated(report: bytes) -> 
 
 
 def test_all_other_parts_stay_byte_for_byte(report: bytes) -> None:
-    before, after = entries(report), entries(shouted(WordFile(report)))
+    before, after = entries(report), entries(shouted(open_word(report)))
     assert list(before) == list(after)
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"word/document.xml", "word/header1.xml", "word/footer1.xml"}
@@ -76,8 +86,8 @@ def test_notes_are_translated() -> None:
             "word/notes.xml": "\ufeff" + document(run("two")),
         }
     )
-    assert WordFile(data).texts == ["one", "two"]
-    assert "TWO" in part(shouted(WordFile(data)), "word/notes.xml")
+    assert open_word(data).texts == ["one", "two"]
+    assert "TWO" in part(shouted(open_word(data)), "word/notes.xml")
 
 
 def broken(name: str, content: str | bytes) -> bytes:
@@ -96,7 +106,7 @@ def broken(name: str, content: str | bytes) -> bytes:
         (word_file(run("a"))[:-30], "the archive is damaged"),
         (archive({"a.txt": "x"}), r"\[Content_Types\].xml is missing"),
         (archive({"[Content_Types].xml": "<Types/>"}), "parts with text are missing"),
-        (archive({"[Content_Types].xml": CONTENTS}), "parts with text are missing"),
+        (archive({"[Content_Types].xml": CONTENTS}), "word/document.xml is missing in the archive"),
         (
             broken("word/document.xml", "<w:p>"),
             "word/document.xml: not well-formed XML: mismatched tag",
@@ -104,15 +114,15 @@ def broken(name: str, content: str | bytes) -> bytes:
         (broken("word/document.xml", b"<a>\xff</a>"), "word/document.xml: not UTF-8"),
         (
             broken("word/document.xml", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'),
-            "word/document.xml: a document type is not allowed",
+            "word/document.xml: definitions of entities are not allowed",
         ),
-        (broken("[Content_Types].xml", "<!DOCTYPE a><a/>"), "a document type is not allowed"),
+        (broken("[Content_Types].xml", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"), "not allowed"),
         (archive({str(n): "" for n in range(MAX_ENTRIES + 1)}), "more than 10,000 entries"),
     ],
 )
 def test_errors_in_word_documents_are_reported(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableFileError, match=reason):
-        WordFile(data)
+        open_word(data)
 
 
 def test_a_bomb_is_not_unpacked() -> None:
@@ -123,31 +133,83 @@ def test_a_bomb_is_not_unpacked() -> None:
             for _ in range(MAX_UNPACKED_BYTES // 10**7 + 1):
                 entry.write(bytes(10**7))
     assert len(target.getvalue()) < 10**6
-    with pytest.raises(UnreadableFileError, match="unpacks to more than 200,000,000 bytes"):
-        WordFile(target.getvalue())
+    for suffix in PARTS:
+        with pytest.raises(UnreadableFileError, match="unpacks to more than 200,000,000 bytes"):
+            FORMATS[suffix].open(target.getvalue())
+
+
+WITH_TEXT = {
+    ".docx": {"word/document.xml"}, ".pptx": {"slide.xml"}, ".xlsx": {"strings.xml", "sheet.xml"},
+    ".odt": {"content.xml"}, ".odp": {"content.xml"}, ".ods": {"content.xml"},
+    ".epub": {"OPS/the page.xhtml", "OPS/toc.ncx"},
+}  # fmt: skip
+NAMES = {".docx": "w:p", ".pptx": "a:p", ".xlsx": "si", ".epub": "p"}
+
+
+@pytest.mark.parametrize("suffix", PARTS)
+@pytest.mark.parametrize(
+    ("xml", "reason"),
+    [
+        ("<{p}/>" * (MAX_TAGS + 1), "may have 500,000 tags"),
+        (" " * 20_000_001, "more than 20,000,000 bytes"),
+        ("<{p}>" + "<a>" * 200 + "</a>" * 200 + "</{p}>", "nested more than 100 deep"),
+        ("<{p}>" + "<b>x</b>" * 20_000 + "</{p}>", "may have 50,000 tags and texts"),
+        ("<{p}>a", "not well-formed XML"),
+    ],
+    ids=["tags", "bytes", "depth", "paragraph", "syntax"],
+)
+def test_every_format_has_the_limits(suffix: str, xml: str, reason: str) -> None:
+    name = NAMES.get(suffix, "text:p")
+    data = sample_archive(suffix, text=f"<a>{xml.replace('{p}', name)}</a>")
+    if suffix == ".epub" and "tags" not in reason and "bytes" not in reason:
+        FORMATS[suffix].open(data)  # HTML of any depth is read, as in other HTML files
+        return
+    with pytest.raises(UnreadableFileError, match=reason):
+        FORMATS[suffix].open(data)
+
+
+@pytest.mark.parametrize("suffix", PARTS)
+def test_what_is_no_archive_of_the_format(suffix: str) -> None:
+    for data in (b"PK\x03\x04", b"", archive({"a.txt": "x"}), sample_archive(suffix)[:-9]):
+        with pytest.raises(UnreadableFileError, match=r"missing|damaged"):
+            FORMATS[suffix].open(data)
+    with pytest.raises(UnreadableFileError, match="not UTF-8"):
+        FORMATS[suffix].open(sample_archive(suffix, text=b"<a>\xff</a>"))
+
+
+@pytest.mark.parametrize("suffix", PARTS)
+def test_in_capitals_nothing_but_the_texts_changes(suffix: str) -> None:
+    data = sample_archive(suffix)
+    opened = FORMATS[suffix].open(data)
+    assert "The old cat" in opened.texts
+    assert "not this" not in " ".join(opened.texts)
+    assert unchanged(opened) == data
+    before, after = entries(data), entries(shouted(opened))
+    assert list(before) == list(after)
+    assert {name for name in before if before[name] != after[name]} == WITH_TEXT[suffix]
 
 
 def test_a_large_part_is_not_read() -> None:
     with pytest.raises(UnreadableFileError, match="have more than 20,000,000 bytes"):
-        WordFile(broken("word/document.xml", bytes(20_000_001)))
-    with pytest.raises(UnreadableFileError, match="has more than 20,000,000 bytes"):
-        WordFile(broken("[Content_Types].xml", bytes(20_000_001)))
+        open_word(broken("word/document.xml", bytes(20_000_001)))
+    with pytest.raises(UnreadableFileError, match="have more than 20,000,000 bytes"):
+        open_word(broken("[Content_Types].xml", bytes(20_000_001)))
 
 
 @pytest.mark.parametrize("unit", ["<w:p/>", "<a/>", "<w:p></w:p>"])
 def test_a_part_of_many_tags_is_not_read(unit: str) -> None:
     xml = document().replace("<w:body>", "<w:body>" + unit * (MAX_TAGS + 1))
     with pytest.raises(UnreadableFileError, match="may have 500,000 tags"):
-        WordFile(broken("word/document.xml", xml))
+        open_word(broken("word/document.xml", xml))
     contents = CONTENTS.replace("<Override", unit.replace("w:", "") * (MAX_TAGS + 1) + "<Override")
     with pytest.raises(UnreadableFileError, match="may have 500,000 tags"):
-        WordFile(broken("[Content_Types].xml", contents))
+        open_word(broken("[Content_Types].xml", contents))
 
 
 def test_time_is_linear_in_the_number_of_paragraphs() -> None:
     def opened(n: int) -> None:
         xml = document().replace("<w:body>", "<w:body>" + "<w:p/>" * n)
-        WordFile(broken("word/document.xml", xml))
+        open_word(broken("word/document.xml", xml))
 
     assert_linear(opened, 50_000)
 
@@ -156,14 +218,14 @@ def test_a_part_that_is_listed_often_is_one_part() -> None:
     """Looking for each among all entries took minutes."""
     line = CONTENTS.partition("<Override")[2].partition("/>")[0]
     contents = CONTENTS.replace("<Override", f"<Override{line}/>" * 10_000 + "<Override", 1)
-    assert len(WordFile(broken("[Content_Types].xml", contents)).texts) == 1
+    assert len(open_word(broken("[Content_Types].xml", contents)).texts) == 1
 
 
 def test_a_damaged_entry_is_reported_before_the_archive_is_copied() -> None:
     data = bytearray(word_file(run("a")))
     data[data.index(b"\x89PNG")] ^= 1
     with pytest.raises(UnreadableFileError, match=r"word/media/image.png is damaged"):
-        WordFile(bytes(data))
+        open_word(bytes(data))
 
 
 def test_encrypted_and_ambiguous_archives_are_refused() -> None:
@@ -171,9 +233,9 @@ def test_encrypted_and_ambiguous_archives_are_refused() -> None:
     at = data.index(b"PK\x01\x02")
     data[at + 8] |= 1
     with pytest.raises(UnreadableFileError, match="encrypted"):
-        WordFile(bytes(data))
+        open_word(bytes(data))
     target = io.BytesIO(word_file(run("a")))
     with zipfile.ZipFile(target, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
         file.writestr("word/document.xml", "")
     with pytest.raises(UnreadableFileError, match="two entries with the same name"):
-        WordFile(target.getvalue())
+        open_word(target.getvalue())

@@ -1,4 +1,4 @@
-"""Parses a paragraph of WordprocessingML (ECMA-376 part 1, §17.3) to a flat list of tokens.
+"""Parses a paragraph of Office Open XML (ECMA-376 part 1, §17.3, §18.4 and §21.1.2) to a flat list.
 
 Runs are split into text and other content, each of which may be in a separate run. Runs that were
 split by proofing marks and revisions can be joined without loss.
@@ -9,20 +9,77 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.text.markup.document import XML_ESCAPES
 from app.text.markup.escaped_tags import unescaped
 from app.text.markup.tokens import Token, end_of_element
 
 ItemKind = Literal["text", "open", "close", "void", "atom", "break"]
 
-_CONTAINERS = frozenset(
-    "w:hyperlink w:ins w:moveTo w:smartTag w:customXml w:dir w:bdo".split()  # noqa: SIM905
-)
-_DROPPED = frozenset("w:proofErr w:lastRenderedPageBreak".split())  # noqa: SIM905
-_BREAKS = frozenset("w:br w:cr w:tab w:ptab".split())  # noqa: SIM905
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of a format's elements.
+
+    front       the properties of a paragraph, before its runs
+    containers  elements around runs
+    breaks      elements that end a text; they stay in place
+    atoms       elements that count as a word
+    proofing    parts of a run's properties that the translation does not have
+    preserve    what <t> needs so that its outer spaces count
+    has_lines   whether line feeds in a text are line breaks
+    """
+
+    paragraphs: frozenset[str]
+    run: str
+    text: str
+    properties: str
+    front: str = ""
+    containers: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+    breaks: frozenset[str] = frozenset()
+    atoms: frozenset[str] = frozenset()
+    proofing: re.Pattern[str] = re.compile("(?!)")
+    preserve: str = ""
+    has_lines: bool = False
+
+    def written(self, text: str, properties: str) -> str:
+        """Return a run with an escaped text; only the text if `properties` is `NO_RUN`."""
+        if not text:
+            return ""
+        bare = f"<{self.text}{self.preserve}>{text}</{self.text}>"
+        return bare if properties == NO_RUN else f"<{self.run}>{properties}{bare}</{self.run}>"
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+NO_RUN = "no run"
+"""The properties of a text that is not in a run, as that of most cells."""
+
+_PRESERVE = ' xml:space="preserve"'
+
+WORD = Vocabulary(
+    _names("w:p"), "w:r", "w:t", "w:rPr", "w:pPr",
+    containers=_names("w:hyperlink w:ins w:moveTo w:smartTag w:customXml w:dir w:bdo"),
+    dropped=_names("w:proofErr w:lastRenderedPageBreak"),
+    breaks=_names("w:br w:cr w:tab w:ptab m:oMathPara"),
+    atoms=_names("m:oMath w:fldSimple"),
+    proofing=re.compile(r"<w:(?:lang|noProof)\b[^>]*/>"),
+    preserve=_PRESERVE,
+)  # fmt: skip
+DRAWING = Vocabulary(
+    _names("a:p"), "a:r", "a:t", "a:rPr", "a:pPr",
+    breaks=_names("a:br a:endParaRPr"),
+    atoms=_names("a:fld"),
+    proofing=re.compile(r"""\s(?:lang|altLang|dirty|err|noProof|smtClean)="[^"]*\""""),
+)  # fmt: skip
+SHEET = Vocabulary(
+    _names("si is"), "r", "t", "rPr",
+    breaks=_names("rPh phoneticPr"), preserve=_PRESERVE, has_lines=True,
+)  # fmt: skip
+
 _CHARACTERS = {"w:noBreakHyphen": "\u2011", "w:softHyphen": "\u00ad"}
-_ATOMS = frozenset("m:oMath w:fldSimple".split())  # noqa: SIM905
-_PROOFING = re.compile(r"<w:(?:lang|noProof)\b[^>]*/>")
-_NO_PROPERTIES = re.compile(r"<w:rPr\b[^>]*/?>(?:</w:rPr>)?")
 _FIELD = re.compile(r"""<w:fldChar\b[^>]*\bw:fldCharType\s*=\s*["'](begin|separate|end)""")
 _LINK = re.compile(r"<w:instrText\b[^>]*>\s*HYPERLINK\b")
 
@@ -49,21 +106,16 @@ class Item:
     inner: tuple[Token, ...] = ()
 
 
-def items(row: Sequence[Token]) -> list[Item]:
+def items(row: Sequence[Token], names: Vocabulary) -> list[Item]:
     """Return the content of a paragraph without its own tags and properties."""
-    return _fields(list(_items(row, MAX_NESTED)), MAX_NESTED)
-
-
-def written(text: str, properties: str) -> str:
-    """Return a run with an escaped text."""
-    return f'<w:r>{properties}<w:t xml:space="preserve">{text}</w:t></w:r>' if text else ""
+    return _fields(list(_items(row, names, MAX_NESTED)), MAX_NESTED)
 
 
 def _raw(tokens: Sequence[Token]) -> str:
     return "".join(token.raw for token in tokens)
 
 
-def _items(row: Sequence[Token], levels: int) -> Iterator[Item]:
+def _items(row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[Item]:
     """Parse elements, which may contain `levels - 1` others."""
     at = 0
     while at < len(row):
@@ -71,43 +123,45 @@ def _items(row: Sequence[Token], levels: int) -> Iterator[Item]:
         end = end_of_element(row, at)
         element = row[at:end]
         at = end
-        if levels and token.name in _CONTAINERS and token.kind == "open":
+        if levels and token.name in names.containers and token.kind == "open":
             yield Item("open", token.raw, token.name)
-            yield from _items(element[1:-1], levels - 1)
+            yield from _items(element[1:-1], names, levels - 1)
             yield Item("close", element[-1].raw, token.name)
             continue
         if levels and token.name == "w:sdt":
-            yield from _content_control(element, levels)
+            yield from _content_control(element, names, levels)
             continue
         raw = _raw(element)
         if token.kind not in ("open", "void"):
             if raw.strip():
                 yield Item("void", raw)
-        elif token.name in _DROPPED:
+        elif token.name in names.dropped:
             continue
-        elif token.name == "w:r":
-            yield from _run(element)
-        elif token.name in _ATOMS:
+        elif token.name == names.run:
+            yield from _run(element, names)
+        elif token.name == names.text:
+            yield from _texts(raw, _text(element, names), NO_RUN, names)
+        elif token.name in names.atoms:
             yield Item("atom", raw)
-        elif token.name == "m:oMathPara":
+        elif token.name in names.breaks:
             yield Item("break", raw)
         else:
             yield Item("void", raw, inner=tuple(element))
 
 
-def _content_control(element: Sequence[Token], levels: int) -> Iterator[Item]:
+def _content_control(element: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[Item]:
     """Parse <w:sdt>, whose content is between its properties and its end."""
     for at, token in enumerate(element):
         if token.name == "w:sdtContent" and token.kind == "open":
             end = end_of_element(element, at)
             yield Item("open", _raw(element[: at + 1]), "w:sdt")
-            yield from _items(element[at + 1 : end - 1], levels - 1)
+            yield from _items(element[at + 1 : end - 1], names, levels - 1)
             yield Item("close", _raw(element[end - 1 :]), "w:sdt")
             return
     yield Item("void", _raw(element))
 
 
-def _run(element: Sequence[Token]) -> Iterator[Item]:
+def _run(element: Sequence[Token], names: Vocabulary) -> Iterator[Item]:
     """Yield the content of a run, each part with the run's properties."""
     written_properties = properties = ""
     at = 1
@@ -117,25 +171,41 @@ def _run(element: Sequence[Token]) -> Iterator[Item]:
         child = element[at:end]
         raw = _raw(child)
         at = end
-        whole = f"<w:r>{written_properties}{raw}</w:r>"
-        if token.name == "w:rPr":
+        whole = f"<{names.run}>{written_properties}{raw}</{names.run}>"
+        if token.name == names.properties:
             written_properties = raw
-            properties = _PROOFING.sub("", raw)
-            if _NO_PROPERTIES.fullmatch(properties):
+            properties = names.proofing.sub("", raw)
+            if re.fullmatch(rf"<{token.name}\s*(?:/>|>(?:</{token.name}>)?)", properties):
                 properties = ""
-        elif token.name == "w:t" or token.name in _CHARACTERS:
-            if text := _CHARACTERS.get(token.name) or _text(child):
-                yield Item("text", whole, text=text, properties=properties)
-        elif token.name in _BREAKS:
+        elif token.name == names.text or token.name in _CHARACTERS:
+            text = _CHARACTERS.get(token.name) or _text(child, names)
+            yield from _texts(whole, text, properties, names)
+        elif token.name in names.breaks:
             yield Item("break", whole)
-        elif raw.strip() and token.name not in _DROPPED:
+        elif raw.strip() and token.name not in names.dropped:
             yield Item("void", whole, inner=tuple(child))
 
 
-def _text(element: Sequence[Token]) -> str:
-    """Return the text of <w:t>; outer spaces count only with xml:space."""
+def _text(element: Sequence[Token], names: Vocabulary) -> str:
+    """Return the text of <t>; outer spaces may count only with xml:space."""
     text = unescaped(_raw(element[1:-1]))
-    return text if 'xml:space="preserve"' in element[0].raw else text.strip()
+    counts = not names.preserve or names.preserve in element[0].raw
+    return text if counts else text.strip()
+
+
+def _texts(raw: str, text: str, properties: str, names: Vocabulary) -> Iterator[Item]:
+    """Yield a text, or its lines in runs of their own."""
+    if not (names.has_lines and "\n" in text):
+        if text:
+            yield Item("text", raw, text=text, properties=properties)
+        return
+    properties = "" if properties == NO_RUN else properties
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            yield Item("break", names.written("\n", properties))
+        if line:
+            written = names.written(line.translate(XML_ESCAPES), properties)
+            yield Item("text", written, text=line, properties=properties)
 
 
 def _fields(row: list[Item], levels: int) -> list[Item]:

@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.documents import word_paragraph
-from app.documents.word_file import WordFile
+from app.documents.xml import paragraphs, run_paragraph
 from app.errors import UnreadableFileError
 from app.text.document import Answer
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 from app.text.word_links import WordLink
 from tests.app.documents.answering import shouted, translated, unchanged
-from tests.app.documents.word_xml import body, document, part, run, word_file
+from tests.app.documents.word_xml import body, document, open_word, part, run, word_file
 
 BOLD, LINK = "<w:b/>", '<w:rStyle w:val="Link"/>'
 
@@ -59,7 +58,7 @@ def instruction(text: str) -> str:
 )  # fmt: skip
 def test_texts_of_a_document(paragraph: str, texts: list[str]) -> None:
     data = word_file(paragraph)
-    opened = WordFile(data)
+    opened = open_word(data)
     assert opened.texts == texts
     assert unchanged(opened) == data
 
@@ -80,39 +79,39 @@ def nest(element: str, times: int) -> bytes:
 
 @pytest.mark.parametrize("element", [INS, BOX, LINK, CONTROL])
 def test_text_a_few_elements_in_is_translated(element: str) -> None:
-    assert "A" in body(shouted(WordFile(nest(element, 3))))
+    assert "A" in body(shouted(open_word(nest(element, 3))))
 
 
 @pytest.mark.parametrize("element", [INS, BOX, LINK, CONTROL])
 def test_text_nested_deeper_is_not_translated(element: str) -> None:
     data = nest(element, 25)
-    opened = WordFile(data)
+    opened = open_word(data)
     assert opened.texts == []
     assert unchanged(opened) == data
 
 
 @pytest.mark.parametrize("element", [INS, BOX, CONTROL])
 def test_deep_nesting_is_refused_unparsed(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_paragraph, "_Paragraph", None)
+    monkeypatch.setattr(run_paragraph, "_Paragraph", None)
     with pytest.raises(UnreadableFileError, match="nested more than 100 deep"):
-        WordFile(nest(element, 3000))
+        open_word(nest(element, 3000))
 
 
 def test_links_within_links_are_taken_apart_to_a_bounded_depth() -> None:
     data = nest(LINK, 2000)
-    assert unchanged(WordFile(data)) == data
+    assert unchanged(open_word(data)) == data
 
 
 def test_the_tags_and_texts_of_a_paragraph_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_paragraph, "MAX_TOKENS", 100)
-    assert WordFile(word_file(*[run("a") * 10] * 50)).texts == ["a" * 10] * 50
+    monkeypatch.setattr(paragraphs, "MAX_TOKENS", 100)
+    assert open_word(word_file(*[run("a") * 10] * 50)).texts == ["a" * 10] * 50
     with pytest.raises(UnreadableFileError, match="may have 100 tags and texts"):
-        WordFile(word_file(run("a") * 30))
+        open_word(word_file(run("a") * 30))
 
 
 def test_formatting_goes_with_its_words() -> None:
     paragraph = run("The ") + run("red", BOLD) + run(" car")
-    [text] = (opened := WordFile(word_file(paragraph))).texts
+    [text] = (opened := open_word(word_file(paragraph))).texts
     words = {"The": "La", "red": "rouge", "car": "voiture"}
     answer = "La voiture rouge"
     links = [
@@ -128,7 +127,7 @@ def test_formatting_goes_with_its_words() -> None:
 
 def test_elements_around_runs_keep_their_content_and_formatting() -> None:
     link = f'<w:hyperlink r:id="r1">{run("the report", LINK)}</w:hyperlink>'
-    written = shouted(WordFile(word_file(run("read ") + link + run(" now"))))
+    written = shouted(open_word(word_file(run("read ") + link + run(" now"))))
     assert body(written) == run("READ ") + link.replace("the report", "THE REPORT") + run(" NOW")
 
 
@@ -136,14 +135,14 @@ def test_properties_of_the_paragraph_breaks_and_notes_stay() -> None:
     front = '<w:pPr><w:pStyle w:val="Title"/></w:pPr>'
     note = "<w:r><w:rPr><w:vertAlign/></w:rPr><w:footnoteReference/></w:r>"
     written = shouted(
-        WordFile(word_file(front + run("one") + note + "<w:r><w:tab/></w:r>" + run("two")))
+        open_word(word_file(front + run("one") + note + "<w:r><w:tab/></w:r>" + run("two")))
     )
     assert body(written) == front + run("ONE") + note + "<w:r><w:tab/></w:r>" + run("TWO")
 
 
 def test_only_the_raised_part_of_a_word_is_raised() -> None:
     paragraph = run("about 20 m") + run("2", "<w:sup/>") + run(" here")
-    assert body(shouted(WordFile(word_file(paragraph)))) == (
+    assert body(shouted(open_word(word_file(paragraph)))) == (
         run("ABOUT 20 M") + run("2", "<w:sup/>") + run(" HERE")
     )
 
@@ -151,7 +150,7 @@ def test_only_the_raised_part_of_a_word_is_raised() -> None:
 def test_text_boxes_within_a_paragraph_are_translated_too() -> None:
     box = f"<w:pict><w:txbxContent><w:p>{run('inside')}</w:p></w:txbxContent></w:pict>"
     paragraph = run("outside") + f"<w:r><w:rPr><w:b/></w:rPr>{box}</w:r>"
-    opened = WordFile(word_file(paragraph))
+    opened = open_word(word_file(paragraph))
     assert opened.texts == ["outside", "inside"]
     assert body(shouted(opened)) == paragraph.replace("inside", "INSIDE").replace(
         "outside", "OUTSIDE"
@@ -161,7 +160,7 @@ def test_text_boxes_within_a_paragraph_are_translated_too() -> None:
 
 
 def test_a_tag_that_a_model_writes_is_text() -> None:
-    written = translated(WordFile(word_file(run("a"))), lambda _: "</w:t>\x00\ue0020\ue003&\ud800")
+    written = translated(open_word(word_file(run("a"))), lambda _: "</w:t>\x00\ue0020\ue003&\ud800")
     assert body(written) == run("&lt;/w:t&gt;0&amp;")
     ElementTree.fromstring(part(written))
 
@@ -192,7 +191,7 @@ PARAGRAPH = st.recursive(
 @given(st.lists(PARAGRAPH, max_size=3), st.randoms())
 def test_everything_but_text_is_kept_once(paragraphs: list[str], chooser: random.Random) -> None:
     data = word_file(*paragraphs)
-    opened = WordFile(data)
+    opened = open_word(data)
     assert unchanged(opened) == data
 
     def scrambled(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Paragraphs of WordprocessingML: runs joined to one text; formatting follows the words.
+"""Paragraphs of Office Open XML: runs joined to one text; formatting follows the words.
 
 The most frequent formatting of a paragraph is the default of its text; runs with other formatting,
 links and other elements around runs are treated like elements in markup. A tab or line break ends a
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from itertools import groupby, islice
 
-from app.documents.word_runs import Item, items, written
-from app.errors import UnreadableFileError
+from app.documents.xml.paragraphs import MAX_NESTED, paragraphs
+from app.documents.xml.runs import Item, Vocabulary, items
 from app.text.document import Answer, Document, Parts
 from app.text.markup.document import XML_ESCAPES
 from app.text.markup.tagged_text import Piece, TaggedText
@@ -26,44 +25,25 @@ _MARK = re.compile("\ue002(\\d+)\ue003")
 
 _MARKS = re.compile("[\ue002\ue003]")
 
-MAX_TOKENS = 50_000
-"""Maximum tags and texts of a paragraph; one with 3,000 revisions has half as many."""
 
-MAX_NESTED = 4
-"""Maximum nesting of paragraphs, in boxes within boxes; deeper ones are not translated."""
+def run_paragraphs(tokens: Iterable[Token], names: Vocabulary, kept: Container[str] = ()) -> Parts:
+    """Parse the paragraphs of a part, except those whose text is in `kept`.
 
-
-def paragraphs(tokens: Iterable[Token]) -> Parts:
-    """Parse the paragraphs of a part. Raises `UnreadableFileError` if one is too long."""
-    return Parts(_parts(tokens, MAX_NESTED))
+    Raises `UnreadableFileError` if one is too long.
+    """
+    return Parts(_parts(tokens, names, MAX_NESTED, kept))
 
 
-def _parts(tokens: Iterable[Token], levels: int) -> Iterator[str | Document]:
-    """Hold the tokens of one paragraph at a time; paragraphs are nested `levels` deep at most."""
-    remaining = iter(tokens)
-    between = StringIO()
-    for token in remaining:
-        if token.name == "w:p" and token.kind == "open":
-            yield between.getvalue()
-            yield _Paragraph([token, *_rest_of_paragraph(remaining)], levels)
-            between = StringIO()
-        else:
-            between.write(token.raw)
-    yield between.getvalue()
+def _parts(
+    tokens: Iterable[Token], names: Vocabulary, levels: int, kept: Container[str] = ()
+) -> Iterator[str | Document]:
+    """Parse paragraphs that are nested `levels` deep at most."""
 
+    def read(row: list[Token]) -> str | Document:
+        paragraph = _Paragraph(row, names, levels)
+        return paragraph.raw if "".join(paragraph.texts) in kept else paragraph
 
-def _rest_of_paragraph(tokens: Iterator[Token]) -> Iterator[Token]:
-    depth = 1
-    for number, token in enumerate(tokens, 2):
-        if number > MAX_TOKENS:
-            raise UnreadableFileError(
-                f"a paragraph of a Word document may have {MAX_TOKENS:,} tags and texts"
-            )
-        yield token
-        if token.name == "w:p":
-            depth += (token.kind == "open") - (token.kind == "close")
-        if not depth:
-            return
+    return paragraphs(tokens, names.paragraphs, read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,33 +60,36 @@ class _Paragraph:
     It is parsed again for its translation, since its tokens take 20 times its size.
     """
 
-    __slots__ = ("_levels", "_raw", "tagged", "texts")
+    __slots__ = ("_levels", "_names", "raw", "tagged", "texts")
 
-    def __init__(self, row: Sequence[Token], levels: int) -> None:
-        content = _Content(row, levels)
+    def __init__(self, row: Sequence[Token], names: Vocabulary, levels: int) -> None:
+        content = _Content(row, names, levels)
+        self._names = names
         self._levels = levels
-        self._raw = content.raw
+        self.raw = content.raw
         self.texts = content.texts
         self.tagged = content.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the paragraph; the original if nothing was translated."""
         if [answer.text for answer in answers] == self.texts:
-            return self._raw
-        return _Content(list(xml_tokens(self._raw)), self._levels).with_translations(answers)
+            return self.raw
+        row = list(xml_tokens(self.raw))
+        return _Content(row, self._names, self._levels).with_translations(answers)
 
 
 class _Content:
     """The parts of a paragraph."""
 
-    def __init__(self, row: Sequence[Token], levels: int) -> None:
+    def __init__(self, row: Sequence[Token], names: Vocabulary, levels: int) -> None:
         self.raw = "".join(token.raw for token in row)
+        self._names = names
         self._levels = levels - 1
-        front = end_of_element(row, 1) if row[1].name == "w:pPr" else 1
+        front = end_of_element(row, 1) if row[1].name == names.front else 1
         self._opening = "".join(token.raw for token in row[:front])
         self._closing = row[-1].raw
         self._nested: list[Parts] = []
-        self._parts = list(self._cut(items(row[front:-1])))
+        self._parts = list(self._cut(items(row[front:-1], names)))
         self._texts = [part for part in self._parts if isinstance(part, _Text)]
         self.texts = [part.text for part in self._texts]
         self.tagged = [part.is_tagged for part in self._texts]
@@ -146,19 +129,19 @@ class _Content:
         for at in [*sorted(unmatched(run)), len(run)]:
             between = run[start:at]
             if any(item.kind == "text" and any(map(str.isalpha, item.text)) for item in between):
-                yield _Text(between, [self._fix(item) for item in between])
+                yield _Text(between, [self._fix(item) for item in between], self._names)
             else:
                 yield from map(self._fix, between)
             yield from map(self._fix, run[at : at + 1])
             start = at + 1
 
     def _fix(self, item: Item) -> _Fixed:
-        if not (self._levels and any(token.name == "w:p" for token in item.inner)):
+        if not (self._levels and any(one.name in self._names.paragraphs for one in item.inner)):
             return _Fixed(item.raw)
         # An object is inside a run, after the run's properties.
         inner = "".join(token.raw for token in item.inner)
         before, _, behind = item.raw.rpartition(inner)
-        nested = Parts([before, *_parts(item.inner, self._levels), behind])
+        nested = Parts([before, *_parts(item.inner, self._names, self._levels), behind])
         self._nested.append(nested)
         return _Fixed(item.raw, nested)
 
@@ -180,8 +163,9 @@ class _Change:
 class _Text:
     """The text between two breaks."""
 
-    def __init__(self, row: Sequence[Item], fixed: Sequence[_Fixed]) -> None:
+    def __init__(self, row: Sequence[Item], fixed: Sequence[_Fixed], names: Vocabulary) -> None:
         self._fixed = fixed
+        self._names = names
         self._changes: list[_Change] = []
         self._base = _usual_look(row, 0)
         self._content = TaggedText(self._pieces(row))
@@ -229,7 +213,8 @@ class _Text:
         looks = [self._base]
         for at, part in enumerate(_MARK.split(marked)):
             if at % 2 == 0:
-                yield written(" ".join(re.split("[\t\n]", part)).translate(XML_ESCAPES), looks[-1])
+                text = " ".join(re.split("[\t\n]", part)).translate(XML_ESCAPES)
+                yield self._names.written(text, looks[-1])
                 continue
             change = self._changes[int(part)]
             yield change.raw

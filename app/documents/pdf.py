@@ -1,0 +1,79 @@
+"""PDF: the text, as paragraphs of a text file. The layout, images and links are lost."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from app.documents.prose import Line
+from app.errors import UnreadableFileError
+from app.text.document import Answer, Document, Parts
+from app.text.segmentation import LABEL
+
+MAX_SECONDS = 120
+"""Time to extract the text; a page takes some hundredths of a second."""
+
+_READER = Path(__file__).with_name("pdf_reader.py")
+_FULL, _FULL_SENTENCE = 0.75, 0.95
+"""Shares of the longest lines' length from which a paragraph goes on in the next line."""
+
+_SENTENCE_END = re.compile(r"[.!?:]$")
+
+
+class PdfFile:
+    """The text of a PDF file, by pypdf. Raises `UnreadableFileError`."""
+
+    def __init__(self, data: bytes) -> None:
+        pages = _extracted(data).split("\f")
+        self._document = Parts(part for page in pages for part in _parts(page))
+        self.texts = self._document.texts
+        self.tagged = self._document.tagged
+        if not self.texts:
+            raise UnreadableFileError("the PDF has no text; a scan needs text recognition first")
+
+    def with_translations(self, answers: Sequence[Answer]) -> bytes:
+        """Return a text file."""
+        return self._document.with_translations(answers).encode("utf-8", "replace")
+
+
+def _extracted(data: bytes) -> str:
+    """Return the text, with form feeds between pages.
+
+    A process of its own reads the file, because a damaged one may take any time and memory.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603  (a program of this package)
+            [sys.executable, "-P", str(_READER)],
+            input=data, capture_output=True, timeout=MAX_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise UnreadableFileError(f"the PDF took more than {MAX_SECONDS} s to read") from None
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise UnreadableFileError(reason if done.returncode == 1 else "the PDF is damaged")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _parts(page: str) -> Iterator[str | Document]:
+    """Yield the paragraphs of a page, with an empty line behind each."""
+    lines = [line.strip() for line in page.split("\n")]
+    width = sorted(map(len, lines))[len(lines) * 9 // 10]
+    paragraph = ""
+    for line, following in pairwise([*lines, ""]):
+        paragraph = _joined(paragraph, line)
+        is_full = len(line) > width * (_FULL_SENTENCE if _SENTENCE_END.search(line) else _FULL)
+        if is_full and following and not LABEL.match(following):
+            continue
+        if paragraph:
+            yield Line(paragraph) if any(map(str.isalpha, paragraph)) else paragraph
+            yield "\n\n"
+        paragraph = ""
+
+
+def _joined(paragraph: str, line: str) -> str:
+    """Join a line, without the hyphen of a divided word."""
+    if line[:1].islower() and re.search(r"[^\W\d_]-\Z", paragraph):
+        return paragraph[:-1] + line
+    return f"{paragraph} {line}".strip()

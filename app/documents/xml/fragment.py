@@ -1,0 +1,109 @@
+"""Paragraphs of XML with inline elements, as OpenDocument and XLIFF have them.
+
+Elements that are not part of the sentence are set aside, read like the rest, and put back.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from app.documents.xml.paragraphs import MAX_NESTED, paragraphs
+from app.text.document import Answer, Document, Parts
+from app.text.markup.document import MarkupDocument, MarkupOptions
+from app.text.markup.tokens import Token, end_of_element
+
+_ASIDE = re.compile(r'<_(\d+)(?: translate="no">_</_\1>|/>)')
+_PROTECTED = re.compile(r"""\bmtype\s*=\s*["']protected["']""")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of a format's elements.
+
+    paragraphs  elements whose content is a text
+    inline      elements whose content belongs to the sentence
+    breaks      elements that end a text
+    copied      elements in which nothing is translated
+    fields      the prefix of other elements that count as a word if they have text
+    """
+
+    paragraphs: frozenset[str]
+    inline: frozenset[str] = frozenset()
+    breaks: frozenset[str] = frozenset()
+    copied: frozenset[str] = frozenset()
+    fields: str | None = None
+
+
+def marked_paragraphs(tokens: Iterable[Token], names: Vocabulary) -> Parts:
+    """Parse the paragraphs of a document. Raises `UnreadableFileError` if one is too long."""
+    return Parts(_paragraphs(tokens, names, MAX_NESTED))
+
+
+def _paragraphs(
+    tokens: Iterable[Token], names: Vocabulary, levels: int
+) -> Iterator[str | Document]:
+    """Parse paragraphs that are nested `levels` deep at most."""
+
+    def read(row: list[Token]) -> str | Document:
+        fragment = Fragment(row[1:-1], names, levels - 1)
+        if fragment.texts:
+            return Parts([row[0].raw, fragment, row[-1].raw])
+        return "".join(token.raw for token in row)
+
+    return paragraphs(tokens, names.paragraphs if levels else (), read, names.copied)
+
+
+class Fragment:
+    """The content of a paragraph, followed by the paragraphs in what is set aside."""
+
+    __slots__ = ("_aside", "_content", "tagged", "texts")
+
+    def __init__(self, row: Sequence[Token], names: Vocabulary, levels: int = MAX_NESTED) -> None:
+        self._aside: list[Parts] = []
+        xml = "".join(self._lifted(row, names, levels))
+        options = MarkupOptions(splitting=names.breaks, outline=False)
+        self._content = MarkupDocument(xml, "xml", options)
+        parts: list[Document] = [self._content, *self._aside]
+        self.texts = [text for part in parts for text in part.texts]
+        self.tagged = [tagged for part in parts for tagged in part.tagged]
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """Return the fragment with a translation of each text."""
+        remaining = iter(answers)
+        parts: list[Document] = [self._content, *self._aside]
+        content, *aside = [
+            part.with_translations(list(islice(remaining, len(part.texts)))) for part in parts
+        ]
+        return _ASIDE.sub(lambda match: aside[int(match[1])], content)
+
+    def _lifted(self, row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[str]:
+        """Yield the XML with a numbered element for each that is set aside."""
+        within = names.inline | names.breaks
+        at = 0
+        while at < len(row):
+            token = row[at]
+            is_protected = not token.translate or _PROTECTED.search(token.raw)
+            if token.kind == "open" and (token.name not in within or is_protected):
+                end = end_of_element(row, at)
+                element = row[at:end]
+                number = len(self._aside)
+                self._aside.append(Parts(_paragraphs(element, names, levels)))
+                is_word = is_protected or _is_field(element, names)
+                yield f'<_{number} translate="no">_</_{number}>' if is_word else f"<_{number}/>"
+                at = end
+                continue
+            if token.kind == "void" and token.name.startswith("_"):  # as if it were set aside
+                self._aside.append(Parts([token.raw]))
+                yield f"<_{len(self._aside) - 1}/>"
+            else:
+                yield token.raw
+            at += 1
+
+
+def _is_field(element: Sequence[Token], names: Vocabulary) -> bool:
+    if names.fields is None or not element[0].name.startswith(names.fields):
+        return False
+    return any(one.kind == "text" for one in element) and not any(
+        one.name in names.paragraphs for one in element
+    )

@@ -1,0 +1,104 @@
+"""XLIFF 1.2 and 2.x: fills in missing targets and keeps everything else.
+
+A target counts as missing if it has no text, is a copy of the source, or has a state that says so.
+"""
+
+import re
+from collections.abc import Sequence
+
+from app.documents.xml.archive import tokens
+from app.documents.xml.fragment import Fragment, Vocabulary
+from app.documents.xml.paragraphs import paragraphs
+from app.errors import UnreadableFileError
+from app.text.document import Answer, Document, Parts
+from app.text.markup.tokens import MarkupError, Token, end_of_element
+
+_ROOT = re.compile(r"""<xliff\b[^>]*?\sversion\s*=\s*["']([12])\.""")
+_UNTRANSLATED = re.compile(r"""\bstate\s*=\s*["'](?:new|needs-translation|initial)["']""")
+_INLINE = Vocabulary(paragraphs=frozenset(), inline=frozenset({"g", "pc", "mrk"}))
+_UNITS = {"1": "trans-unit", "2": "segment"}
+_LANGUAGE = {
+    "1": (re.compile(r"<file\b[^>]*?(?=/?>)"), "target-language"),
+    "2": (re.compile(r"<xliff\b[^>]*?(?=/?>)"), "trgLang"),
+}
+"""The element and attribute that name the language of targets."""
+
+
+def open_xliff(text: str) -> Document:
+    """Return the sources without a target. Raises `UnreadableFileError`."""
+    root = _ROOT.search(text)
+    if root is None:
+        raise UnreadableFileError("not XLIFF: expected an element xliff of version 1 or 2")
+    try:
+        return _Bilingual(Parts(paragraphs(tokens(text), {_UNITS[root[1]]}, _unit)), root[1])
+    except MarkupError as error:
+        raise UnreadableFileError(str(error)) from None
+
+
+class _Bilingual:
+    """A file that names the language of its targets once it has any."""
+
+    def __init__(self, parts: Parts, version: str) -> None:
+        self._parts = parts
+        self._version = version
+        self.texts = parts.texts
+        self.tagged = parts.tagged
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        text = self._parts.with_translations(answers)
+        language = next((one.languages[1] for one in answers if one.languages[1]), None)
+        pattern, attribute = _LANGUAGE[self._version]
+
+        def named(tag: re.Match[str]) -> str:
+            has_language = language is None or re.search(rf"\s{attribute}\s*=", tag[0])
+            return tag[0] if has_language else f'{tag[0]} {attribute}="{language}"'
+
+        return pattern.sub(named, text)
+
+
+def _unit(row: list[Token]) -> str | Document:
+    """Return a unit, whose source is translated if its target is missing."""
+    raw = "".join(token.raw for token in row)
+    places = _children(row)
+    if "source" not in places:
+        return raw
+    start, end = places["source"]
+    source = row[start + 1 : end - 1]
+    if "target" in places:
+        before, after = places["target"]
+        target = row[before]
+        if not _is_missing(row[before:after], source, row[0]):
+            return raw
+        opening = target.raw if target.kind == "open" else target.raw.replace("/>", ">")
+        lead = "".join(token.raw for token in row[1:before])
+    else:
+        after = max(end for name, (_, end) in places.items() if name in ("source", "seg-source"))
+        indent = row[start - 1].raw if row[start - 1].kind == "text" else ""
+        lead = "".join(token.raw for token in row[1:after]) + indent
+        opening = "<target>"
+    fragment = Fragment(source, _INLINE)
+    if not fragment.texts:
+        return raw
+    rest = "".join(token.raw for token in row[after:])
+    opened = [_UNTRANSLATED.sub('state="translated"', tag) for tag in (row[0].raw, opening)]
+    return Parts([opened[0] + lead + opened[1], fragment, "</target>" + rest])
+
+
+def _is_missing(target: Sequence[Token], source: Sequence[Token], unit: Token) -> bool:
+    content = "".join(one.raw for one in target[1:-1])
+    return (
+        not any(one.kind == "text" and one.raw.strip() for one in target)
+        or content == "".join(one.raw for one in source)
+        or any(_UNTRANSLATED.search(one.raw) for one in (target[0], unit))
+    )
+
+
+def _children(row: Sequence[Token]) -> dict[str, tuple[int, int]]:
+    """Return where each first child of a name starts and ends."""
+    places: dict[str, tuple[int, int]] = {}
+    at = 1
+    while at < len(row) - 1:
+        end = end_of_element(row, at)
+        places.setdefault(row[at].name, (at, end))
+        at = end
+    return places

@@ -1,0 +1,37 @@
+import re
+
+import pytest
+
+from app.documents.files import FORMATS
+from app.errors import UnreadableFileError
+from tests.app.documents.answering import shouted
+from tests.app.documents.archives import OPEN_DOCUMENT, sample_archive
+from tests.app.documents.word_xml import part
+
+
+@pytest.mark.parametrize("suffix", [".odt", ".odp", ".ods"])
+def test_paragraphs_notes_and_boxes_are_translated_and_all_else_stays(suffix: str) -> None:
+    opened = FORMATS[suffix].open(sample_archive(suffix))
+    assert opened.texts == [
+        "A title", "The old cat", "a note", "on page \ue0000\ue001", "here", "in a box",
+    ]  # fmt: skip
+    written = part(shouted(opened), "content.xml")
+    kept = r"(<[^>]*>|not this|deleted|(?<=citation>)1|(?<=number>)3)"
+    expected = [
+        piece if number % 2 else piece.upper()
+        for number, piece in enumerate(re.split(kept, OPEN_DOCUMENT))
+    ]
+    assert written == "".join(expected)
+
+
+def test_headers_and_footers_are_translated() -> None:
+    styles = "<s><style:header><text:p>a header</text:p></style:header></s>"
+    data = sample_archive(".odt", **{"styles.xml": styles})
+    assert "A HEADER" in part(shouted(FORMATS[".odt"].open(data)), "styles.xml")
+
+
+def test_an_encrypted_document_is_refused() -> None:
+    manifest = "<m><manifest:encryption-data/></m>"
+    data = sample_archive(".odt", text=b"\xff", **{"META-INF/manifest.xml": manifest})
+    with pytest.raises(UnreadableFileError, match="the document is encrypted"):
+        FORMATS[".odt"].open(data)

@@ -1,0 +1,55 @@
+"""PowerPoint and Excel; Word is in `test_run_paragraph`."""
+
+from app.documents.files import FORMATS
+from tests.app.documents.answering import shouted, translated
+from tests.app.documents.archives import PARTS, SHEET, SLIDE, STRINGS, sample_archive
+from tests.app.documents.word_xml import part
+
+
+def test_slides_keep_their_formatting_numbers_and_ends() -> None:
+    opened = FORMATS[".pptx"].open(sample_archive(".pptx"))
+    assert opened.texts == ["The old cat", "a & b\ue0000\ue001"]
+    written = part(shouted(opened), "slide.xml")
+    expected = SLIDE.replace(' lang="en-US" sz', " sz")
+    for text in ("The ", "old", " cat"):
+        expected = expected.replace(f"<a:t>{text}<", f"<a:t>{text.upper()}<")
+    assert written == expected.replace("a &amp; b", "A &amp; B")
+    assert written.endswith('<a:endParaRPr lang="en-US"/></a:p></p:txBody></p:sld>')
+    assert "xml:space" not in written  # PowerPoint refuses it
+
+
+def test_cells_keep_formulas_numbers_lines_and_headings_of_tables() -> None:
+    opened = FORMATS[".xlsx"].open(sample_archive(".xlsx"))
+    assert opened.texts == ["The old cat", "The dog", "two", "lines", "an inline text"]
+    data = shouted(opened)
+    bare = '<si><t xml:space="preserve">THE OLD CAT</t></si><si><t>Price</t></si>'
+    assert bare in (strings := part(data, "strings.xml"))
+    assert "<rPr><b/></rPr><t" in strings
+    lines = [f'<r><t xml:space="preserve">{text}</t></r>' for text in ("TWO", "\n", "LINES")]
+    assert f'<si>{"".join(lines)}<phoneticPr fontId="1"/></si>' in strings
+    assert strings.endswith("<si><t>12</t></si></sst>")
+    sheet = SHEET.replace("<t>an inline text", '<t xml:space="preserve">AN INLINE TEXT')
+    assert part(data, "sheet.xml") == sheet
+    assert STRINGS.count("<si>") == strings.count("<si>")
+
+
+def test_an_empty_presentation_and_a_sheet_of_numbers_have_no_texts() -> None:
+    for suffix, name in ((".pptx", "slide.xml"), (".xlsx", "strings.xml")):
+        changed = {name: "<a/>"} | ({"sheet.xml": "<a/>"} if suffix == ".xlsx" else {})
+        data = sample_archive(suffix, **changed)
+        assert FORMATS[suffix].open(data).texts == []
+
+
+def test_a_large_sheet_of_numbers_is_not_parsed() -> None:
+    cells = "<c><v>1</v></c>" * 200_000
+    data = sample_archive(".xlsx", **{"sheet.xml": f"<worksheet>{cells}</worksheet>"})
+    assert FORMATS[".xlsx"].open(data).texts == ["The old cat", "The dog", "two", "lines"]
+
+
+def test_a_translation_is_escaped() -> None:
+    for suffix, name in ((".pptx", "slide.xml"), (".xlsx", "strings.xml")):
+        opened = FORMATS[suffix].open(sample_archive(suffix))
+        written = part(translated(opened, lambda _: "</a:t></t>\x00&"), name)
+        assert "&lt;/a:t&gt;&lt;/t&gt;&amp;" in written
+        assert FORMATS[suffix].open(sample_archive(suffix, text=written)).texts
+    assert PARTS

@@ -1,0 +1,74 @@
+import pytest
+
+from app.documents.xml.xliff import open_xliff
+from app.errors import UnreadableFileError
+from app.text.document import Answer
+from tests.app.documents.answering import shouted
+
+XLIFF_1 = """<?xml version="1.0"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"><body>
+<trans-unit id="1">
+  <source>The <g id="1">old</g> cat<x id="2"/> of <ph id="3">not this</ph></source>
+  <note>not this</note>
+</trans-unit>
+<trans-unit id="2"><source>Done</source><target>Fini</target></trans-unit>
+<trans-unit id="3" translate="no"><source>not this</source></trans-unit>
+<trans-unit id="4"><source>Again</source><target state="new">Encore</target></trans-unit>
+<trans-unit id="5"><source>By <mrk mtype="protected">ACME</mrk></source><target/></trans-unit>
+<trans-unit id="6"><source>12</source></trans-unit>
+</body></file></xliff>
+"""
+XLIFF_2 = """<?xml version="1.0"?>
+<xliff version="2.1" srcLang="en" trgLang="fr"><file id="f"><unit id="1">
+<segment state="initial"><source>The <pc id="1">old</pc> cat<ph id="2"/></source></segment>
+<segment state="final"><source>Done</source><target>Fini</target></segment>
+<segment><source>Same</source><target>Same</target></segment>
+</unit><unit id="2" translate="no"><segment><source>not this</source></segment></unit>
+</file></xliff>
+"""
+
+
+def test_targets_are_filled_in_and_translations_kept() -> None:
+    opened = open_xliff(XLIFF_1)
+    assert opened.texts == ["The old cat of", "Again", "By \ue0000\ue001"]
+    expected = (
+        XLIFF_1.replace(
+            "  <note>",
+            '  <target>THE <g id="1">OLD</g> CAT<x id="2"/> OF <ph id="3">not this</ph></target>\n'
+            "  <note>",
+        )
+        .replace('<target state="new">Encore', '<target state="translated">AGAIN')
+        .replace("<target/>", '<target>BY <mrk mtype="protected">ACME</mrk></target>')
+    )
+    assert shouted(opened) == expected
+
+
+def test_version_2() -> None:
+    opened = open_xliff(XLIFF_2)
+    assert opened.texts == ["The old cat", "Same"]
+    expected = XLIFF_2.replace(
+        "</source></segment>",
+        '</source><target>THE <pc id="1">OLD</pc> CAT<ph id="2"/></target></segment>',
+        1,
+    ).replace('state="initial"', 'state="translated"')
+    assert shouted(opened) == expected.replace("<target>Same", "<target>SAME")
+
+
+def test_the_language_of_targets_is_named_unless_it_is() -> None:
+    for xliff, named in (
+        (XLIFF_1, '<file original="a" target-language="de">'),
+        (XLIFF_2.replace(' trgLang="fr"', ""), '<xliff version="2.1" srcLang="en" trgLang="de">'),
+        (XLIFF_2, ' trgLang="fr">'),
+    ):
+        opened = open_xliff(xliff)
+        answers = [Answer(text, languages=("en", "de")) for text in opened.texts]
+        assert named in opened.with_translations(answers)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "<a/>", '<xliff version="3.0"/>', "<xliff/>", XLIFF_1[:-10], "<xliff version='1.2'>"],
+)
+def test_errors_are_reported(text: str) -> None:
+    with pytest.raises(UnreadableFileError, match=r"not XLIFF|not well-formed XML"):
+        open_xliff(text)
