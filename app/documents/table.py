@@ -27,7 +27,7 @@ def _parts(text: str, delimiter: str) -> Iterator[str | Document]:
         value = cell[1].replace('""', '"') if quoted else cell[0]
         if any(map(str.isalpha, value)) and not is_code(value):
             yield text[at : cell.start()]
-            yield _Cell(value, quoted=quoted, separator=separator)
+            yield _Cell(cell[0], value, quoted=quoted, separator=separator)
             at = cell.end()
     yield text[at:]
 
@@ -35,15 +35,18 @@ def _parts(text: str, delimiter: str) -> Iterator[str | Document]:
 class _Cell(Prose):
     """A cell."""
 
-    __slots__ = ("_quoted", "_separator")
+    __slots__ = ("_quoted", "_raw", "_separator")
 
-    def __init__(self, value: str, *, quoted: bool, separator: str) -> None:
+    def __init__(self, raw: str, value: str, *, quoted: bool, separator: str) -> None:
         super().__init__(value)
+        self._raw = raw
         self._quoted = quoted
         self._separator = separator
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation, in quotes if the cell has them or it needs them."""
+        if [answer.text for answer in answers] == self.texts:
+            return self._raw
         value = super().with_translations(answers)
         if self._quoted or value.startswith('"') or re.search(self._separator, value):
             return '"' + value.replace('"', '""') + '"'

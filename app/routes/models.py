@@ -25,6 +25,7 @@ async def info(_: KnownClient, runtime: ReadyRuntime) -> Info:
 
 
 @router.get("/languages", responses=problem_answers(503), response_model=list[LanguageAnswer])
+@router.post("/languages", name="post_languages", include_in_schema=False)
 async def languages(runtime: ReadyRuntime) -> Response:
     """Source languages with their targets, those through a pivot last."""
     content = _languages_json(runtime.service.languages)

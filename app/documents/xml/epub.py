@@ -12,7 +12,7 @@ from app.text.markup.document import MarkupDocument
 from app.text.markup.tokens import VOID
 
 _CONTAINER = "META-INF/container.xml"
-_EMPTY = re.compile(r"""<([A-Za-z][\w:.-]*)((?:\s(?:[^<>"']|"[^"]*+"|'[^']*+')*+)?)(?<=/)>""")
+_EMPTY = re.compile(r"""<([A-Za-z][\w:.-]*)((?:\s(?:[^<>"']|"[^"]*+"|'[^']*+')*+)?)(?:(?<=/)|/)>""")
 _CONTENTS = Vocabulary(paragraphs=frozenset({"text"}), copied=frozenset({"docAuthor"}))
 
 
@@ -45,7 +45,9 @@ def _page(xhtml: str) -> Document:
 
 
 def _ended(tag: re.Match[str]) -> str:
-    return tag[0] if tag[1].lower() in VOID else f"<{tag[1]}{tag[2][:-1].rstrip()}></{tag[1]}>"
+    if tag[1].lower() in VOID:
+        return tag[0]
+    return f"<{tag[1]}{tag[2].removesuffix('/').rstrip()}></{tag[1]}>"
 
 
 _READERS: dict[str, Read] = {

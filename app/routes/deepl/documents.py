@@ -56,7 +56,7 @@ router = Router(prefix="/v2/document", tags=["DeepL"])
 @router.post(
     "",
     openapi_extra=upload_body(DocumentRequest),
-    responses=deepl_errors(400, 403, 404, 413, 415, 422, 429, 456, 500, 503),
+    responses=deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503),
 )
 async def deepl_upload_document(
     *,

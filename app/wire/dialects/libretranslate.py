@@ -5,7 +5,6 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -118,19 +117,18 @@ class LibreTranslateDetected(BaseModel):
 def merged(
     texts: Sequence[str], found: Sequence[Sequence[DetectedLanguage]]
 ) -> list[LibreTranslateDetected]:
-    """Merge the languages of several texts to one list, as LibreTranslate does.
+    """Merge the languages of several texts to one list, best first, as LibreTranslate does.
 
-    A language has its mean confidence in the texts that may be in it; that of most text is first.
+    The confidence of a language is its mean over all characters.
     """
-    confidences: dict[str, list[float]] = {}
-    characters: dict[str, float] = defaultdict(float)
+    shares: dict[str, float] = defaultdict(float)
+    n_characters = sum(len(text) for text, any_found in zip(texts, found, strict=True) if any_found)
     for text, candidates in zip(texts, found, strict=True):
         for one in candidates:
-            confidences.setdefault(one.language, []).append(one.confidence)
-            characters[one.language] += one.confidence * len(text)
+            shares[one.language] += one.confidence * len(text) / n_characters
     return [
-        LibreTranslateDetected.of(DetectedLanguage(language, fmean(confidences[language])))
-        for language in sorted(confidences, key=characters.__getitem__, reverse=True)
+        LibreTranslateDetected.of(DetectedLanguage(language, shares[language]))
+        for language in sorted(shares, key=shares.__getitem__, reverse=True)
     ] or [LibreTranslateDetected.of(None)]
 
 

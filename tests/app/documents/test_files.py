@@ -164,7 +164,7 @@ def test_one_long_text_takes_little_memory(suffix: str, data: bytes) -> None:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 40 * len(text) + 10 * len(data)
+    assert most < 40 * len(text) + 10 * FORMATS[suffix].size(data)
 
 
 def test_the_translation_of_a_format_that_is_only_read_has_another() -> None:

@@ -36,6 +36,7 @@ WORK: dict[tuple[str, str], dict[str, Any]] = {
 NO_WORK = {
     ("post", "/suggest"),
     ("post", "/v2/languages"),
+    ("post", "/languages"),
     ("post", "/language/translate/v2/languages"),
     ("post", "/v2/usage"),
     ("post", "/v2/document/{document_id}"),

@@ -275,7 +275,7 @@ async def test_missing_texts_fail_in_both_dialects(client: Client, path: str, bo
         ),
         ("GET", "/translate", {}, b"", 405, "Method Not Allowed"),
         ("GET", "/detect?q=cat", {}, b"", 405, "Method Not Allowed"),
-        ("POST", "/languages", {}, b"", 405, "Method Not Allowed"),
+        ("PUT", "/languages", {}, b"", 405, "Method Not Allowed"),
         ("GET", "/translate_file", {}, b"", 405, "Method Not Allowed"),
     ],
 )
@@ -307,6 +307,12 @@ async def test_an_unsupported_pair(serve: Serve, row_of_checkpoints: tuple[Path,
     async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
         response = await client.post("/translate", json={"q": "a", "source": "de", "target": "fr"})
     assert refusal(response, 400, "error") == "de is not supported"
+
+
+async def test_older_clients_post_for_the_languages(client: Client) -> None:
+    """`libretranslatepy` 2.1.1 does, with its key in a form."""
+    posted = await client.post("/languages", data={"api_key": "x"})
+    assert posted.json() == (await client.get("/languages")).json()
 
 
 async def test_suggestions_are_off(serve: Serve) -> None:
@@ -360,7 +366,8 @@ async def test_the_requests_of_libretranslates_own_page(served: Client) -> None:
     assert answer["detectedLanguage"]["language"] == "en"
     assert answer["translatedText"] == await native_text(served, ENGLISH, beam_size=4)
     assert isinstance(answer["alternatives"], list)
-    upload = {"file": ("a.txt", b"The house."), "source": (None, "en"), "target": (None, "fr")}
+    upload: dict[str, Any] = {"file": ("a.txt", b"The house.")}
+    upload |= {"source": (None, "en"), "target": (None, "fr")}
     translated = (await served.post("/translate_file", files=upload)).json()
     assert (await served.get(translated["translatedFileUrl"])).status_code == httpx.codes.OK
     better = {"q": (None, "a"), "s": (None, "b"), "source": (None, "en"), "target": (None, "fr")}

@@ -1,4 +1,5 @@
 import io
+import re
 import zipfile
 
 import docx
@@ -161,7 +162,7 @@ NAMES = {".docx": "w:p", ".pptx": "a:p", ".xlsx": "si", ".epub": "p"}
 def test_every_format_has_the_limits(suffix: str, xml: str, reason: str) -> None:
     name = NAMES.get(suffix, "text:p")
     data = sample_archive(suffix, text=f"<a>{xml.replace('{p}', name)}</a>")
-    if suffix == ".epub" and "tags" not in reason and "bytes" not in reason:
+    if suffix == ".epub" and not re.search("500,000|bytes", reason):
         FORMATS[suffix].open(data)  # HTML of any depth is read, as in other HTML files
         return
     with pytest.raises(UnreadableFileError, match=reason):
