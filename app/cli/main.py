@@ -23,6 +23,7 @@ VERBS = {
     "translate": ("app.cli.translate", "Translate a text, standard input line by line, or files."),
     "pull": ("app.cli.pull", "Fetch a model from the Hugging Face hub, for `serve --models`."),
     "models": ("app.cli.models", "Show the models in a folder."),
+    "corpus": ("app.cli.corpus", "Fetch public sentence pairs to train on."),
     "train": ("app.cli.train", "Train a checkpoint from a recipe."),
     "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files with BLEU and chrF."),
     "align": ("app.cli.align", "Link the words of sentence pairs by the model's attention."),

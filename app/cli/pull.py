@@ -82,8 +82,9 @@ def pull(  # noqa: PLR0917
     NAME is a name on the Hugging Face hub (`opus-mt-en-de` stands for
     `Helsinki-NLP/opus-mt-en-de`), a model of Firefox's (`firefox:en-fr`), several of them
     (`firefox:fr,de,es`: all between these languages and English; `firefox:all`), a package of Argos
-    Translate (`argos:en-fr`, `argos:fr,de`, `argos:all`), or a folder with a model's files, which
-    needs no network. Sizes and digests are verified where the publisher states them, and an
+    Translate (`argos:en-fr`, `argos:fr,de`, `argos:all`), or a folder with a model's files, such as
+    a checkpoint of `attend train`, which needs no network. Sizes and digests are verified where
+    the publisher states them, and an
     interrupted download is resumed by the same command. HF_ENDPOINT names a mirror of the hub,
     HF_TOKEN a token for gated and private models. DIR is by default $ATTEND_MODELS, else `models`
     in the user's data folder.
@@ -259,9 +260,20 @@ def importer_of(folder: Path) -> Importer:
         return importer
     if not (folder / CONFIG_FILE).exists():
         return marian_import.import_marian  # which names what is missing
-    model_type = read_object(folder / CONFIG_FILE).get("model_type")
+    config = read_object(folder / CONFIG_FILE)
+    if "directions" in config:
+        return _copy
+    model_type = config.get("model_type")
     found = f"is a {model_type!r} model" if model_type else f"{CONFIG_FILE} has no model_type"
     raise PullError(f"{folder.name}: {found}; attend imports {', '.join(VERBS)}")
+
+
+def _copy(folder: Path, destination: Path, name: str) -> CheckpointConfig:
+    """Copy a checkpoint of attend's own format, and verify it. Raises `CheckpointError`."""
+    from model.checkpoint.reader import load_checkpoint
+
+    shutil.copytree(folder, destination)
+    return load_checkpoint(destination).config.model_copy(update={"name": name})
 
 
 def _import_pair(source: str, target: str, *named: *tuple[Path, Path, str]) -> CheckpointConfig:

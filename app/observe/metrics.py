@@ -224,6 +224,12 @@ class Metrics:
         encode, media_type = choose_encoder(accept)
         return encode(self._registry), media_type
 
+    @property
+    def load(self) -> tuple[int, int]:
+        """Requests in progress, and target tokens generated since the start."""
+        [tokens] = self._generated.collect()
+        return self._gauges.read().admitted, int(tokens.samples[0].value)
+
     def answered(self, route: str, seconds: float) -> None:
         self._requests(route).inc()
         self._successes(route).inc()

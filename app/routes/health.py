@@ -10,7 +10,7 @@ from app.errors import EngineDownError
 from app.observe.metrics import Metrics
 from app.routes.handling.dependencies import CurrentLifecycle
 from app.routes.handling.routing import Router
-from app.wire.native.answers import Health
+from app.wire.native.answers import Health, Status
 
 _expositions = Coalesced[tuple[bytes, str]]()  # some milliseconds each
 
@@ -38,6 +38,14 @@ async def readyz(lifecycle: CurrentLifecycle) -> Health:
     """200 while requests should be sent here: started, not stopping, engines running."""
     _ = lifecycle.ready
     return Health()
+
+
+@metrics_router.get("/status")
+async def status(request: Request) -> Status:
+    """The server's load in two numbers for the page; served where /metrics is."""
+    collected: Metrics = request.app.state.metrics
+    requests, tokens = collected.load
+    return Status(requests=requests, tokens_generated=tokens)
 
 
 @metrics_router.get("/metrics", response_class=Response)

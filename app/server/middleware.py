@@ -22,7 +22,7 @@ from app.wire.request_id import REQUEST_ID, request_id_of
 GONE_STATUS = 499
 """Logged only, never sent: nginx's status for a client that disconnected before the response."""
 
-PROBES = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
+PROBES = frozenset({"/livez", "/readyz", "/startupz", "/metrics", "/status"})
 """Paths polled by machines: not counted, and logged at level debug."""
 
 SECRET_PATHS = (DOWNLOADS_PREFIX,)

@@ -78,7 +78,7 @@ class Translation:
     source: str
     detected: DetectedLanguage | None = field(
         default=None,
-        metadata=described("with source auto: the detected source, if there was any evidence"),
+        metadata=described("the detected source, if it was not named and there was evidence"),
     )
     target: str
     pivot: str | None = field(

@@ -137,7 +137,7 @@ class FileService:
             )
         path = self._paths.named(request.source, request.target)
         if path is None:
-            [detected] = await self._paths.found([_sample(texts)], request.target)
+            [detected] = await self._paths.found([_sample(texts)], request.source, request.target)
             path = detected.path
         return OpenedFile(
             request, path, document, found.media_type, texts, document.tagged, n_characters

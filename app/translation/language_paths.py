@@ -17,6 +17,9 @@ from app.translation.served_model import KnownModel, ServedModel
 AUTO = "auto"
 """The source of a request that requires language detection."""
 
+TIMES_LIKELIER = 4
+"""How much likelier another language must be than the source that the target implies."""
+
 CACHED_PATHS = 1024
 """Pairs of requested languages whose path is cached."""
 
@@ -157,19 +160,26 @@ class LanguagePaths:
     def named(self, source: str | None, target: str | None) -> LanguagePath | None:
         """Return the path that a request names; None if its source must be detected.
 
-        Raises as `Languages.chain`, also if no source leads to the target.
+        An omitted source is detected if the server translates from several. Raises as
+        `Languages.chain`, also if no source leads to the target.
         """
-        if source is None or source.lower() != AUTO:
+        is_implied = source is None and (target is None or len(self.languages.sources) == 1)
+        if is_implied or (source is not None and source.lower() != AUTO):
             return self._path(self._chain(source, target))
         self._first(target)
         return None
 
-    async def found(self, texts: Sequence[str], target: str | None) -> list[FoundPath]:
-        """Return the path of each text by its detected language. Raises as `Languages.chain`."""
+    async def found(
+        self, texts: Sequence[str], source: str | None, target: str | None
+    ) -> list[FoundPath]:
+        """Return the path of each text by its detected language. Raises as `Languages.chain`.
+
+        If the source is omitted and a single one leads to the target, a text has that source
+        unless another language is far likelier.
+        """
+        usual = self._usual(target) if source is None else None
         return [
-            self._from(candidates[0], target, index)
-            if candidates
-            else FoundPath(self._first(target))
+            self._chosen(candidates, usual, target, index)
             for index, candidates in enumerate(await self.detect(texts))
         ]
 
@@ -180,6 +190,29 @@ class LanguagePaths:
     def _first(self, target: str | None) -> LanguagePath:
         """Return the path from the first source, if detection fails."""
         return self._path(self._chain(self.languages.first_source(target), target))
+
+    def _usual(self, target: str | None) -> LanguagePath | None:
+        """Return the path from the only source that leads to a target, None if there are more."""
+        try:
+            return self._path(self._chain(None, target))
+        except InvalidRequestError:
+            return None
+
+    def _chosen(
+        self,
+        candidates: Sequence[DetectedLanguage],
+        usual: LanguagePath | None,
+        target: str | None,
+        index: int,
+    ) -> FoundPath:
+        if not candidates:
+            return FoundPath(usual or self._first(target))
+        [best, *_] = candidates
+        if usual:
+            likely = {one.language: one.confidence for one in candidates}
+            if best.confidence < TIMES_LIKELIER * likely.get(usual.languages[0], 0.0):
+                return FoundPath(usual)
+        return self._from(best, target, index)
 
     def _from(self, found: DetectedLanguage, target: str | None, index: int) -> FoundPath:
         if fits(target, found.language):

@@ -152,7 +152,9 @@ async def _open_alike(
     found = (
         [FoundPath(path)] * len(documents)
         if path
-        else await paths.found([" ".join(one.texts) for one in documents], request.target)
+        else await paths.found(
+            [" ".join(one.texts) for one in documents], request.source, request.target
+        )
     )
     return [
         TranslatedText(

@@ -128,7 +128,7 @@ TRANSLATE_ANSWERS: Responses = SHARED_PATH_ERRORS | {
 
 OPEN_PATHS = frozenset(
     {
-        "/livez", "/readyz", "/startupz", "/metrics", "/health", "/languages",
+        "/livez", "/readyz", "/startupz", "/metrics", "/status", "/health", "/languages",
         "/frontend/settings", "/spec", "/suggest", "/download_file/{name}",
     }
 )  # fmt: skip

@@ -109,6 +109,9 @@ class Problem(BaseModel):
     detail: str
     request_id: str
     errors: list[FaultyField] | None = Field(None, description="validation only; the first 20")
+    source: str | None = Field(
+        None, description="unknown-languages only: the source language, named or detected"
+    )
 
 
 def kind_of(error: Exception) -> Kind:
@@ -137,6 +140,8 @@ def problem_response(
         "request_id": request_id,
         **members,
     }
+    if isinstance(error, errors.UnknownLanguagesError) and error.source is not None:
+        document["source"] = error.source
     if isinstance(error, InvalidRequestError):
         document["errors"] = [
             {"pointer": field.pointer[:MAX_POINTER], "detail": field.detail}

@@ -280,7 +280,8 @@ async def test_the_admin_port_reloads_and_has_the_metrics_instead(models: Models
         httpx.AsyncClient(transport=httpx.ASGITransport(beside), base_url="http://admin") as admin,
     ):
         await until(lambda: models.n_settled == 1)
-        assert (await client.get("/metrics")).status_code == 404
+        for path in ("/metrics", "/status"):
+            assert (await client.get(path)).status_code == 404
         assert (await client.post("/reload")).status_code == 404
         assert (await admin.post("/translate", json=BODY)).status_code == 404
         assert (await admin.get("/readyz")).status_code == 200

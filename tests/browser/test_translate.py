@@ -195,13 +195,25 @@ def test_a_file_that_cannot_be_read_is_told_in_words(page: Page, tmp_path: Path)
     assert told.text
 
 
-def test_it_speaks_french(page: Page) -> None:
-    page.find("#locale").click()
-    assert page.find('[data-view="translate"]').text == "Traduire"
-    assert page.find("html").get_attribute("lang") == "fr"
-    assert "Anglais" in page.find("#source-language").text
+def test_it_speaks_other_languages(page: Page) -> None:
+    for code, word, english in (("fr", "Traduire", "Anglais"), ("de", "Übersetzen", "Englisch")):
+        page.run(
+            "const list = document.getElementById('locale'); list.value = arguments[0];"
+            "list.dispatchEvent(new Event('change'))", code,
+        )  # fmt: skip
+        tab = page.find('[data-view="translate"]')
+        wait_for(code, lambda tab=tab, word=word: tab.text == word)  # type: ignore[misc]
+        assert page.find("html").get_attribute("lang") == code
+        assert english in page.find("#source-language").text
     page.go("")
-    assert page.find('[data-view="translate"]').text == "Traduire"
+    assert page.find('[data-view="translate"]').text == "Übersetzen"
+
+
+def test_a_language_that_is_not_served_is_named_in_the_pane(page: Page) -> None:
+    page.expected_errors = ("/translate",)
+    page.type("Ich möchte gerne wissen, wie spät es ist.")
+    alert = wait_for("the reason", lambda: page.all(".pane.target #alert:not([hidden])"))[0]
+    assert alert.text == "This seems to be German. This server translates English ↔ French."
 
 
 def test_long_texts_are_translated_without_words(page: Page) -> None:

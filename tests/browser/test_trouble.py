@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from app.shipped import SHIPPED_CHECKPOINT
 from tests.app.server_process import serving
@@ -51,12 +53,21 @@ def test_a_key_is_asked_for_and_kept_for_the_session(page_of: OpenPage) -> None:
     with page_of("--api-keys", "mine") as page:
         dialog = page.find("#key-dialog")
         wait_for("the dialog", dialog.is_displayed)
+        page.find("#key").send_keys(Keys.ESCAPE)
+        wait_for("what is missing", lambda: "key needed" in page.find("#status").text)
+        assert page.all("#status .dot.gone")
+        page.find("#text").send_keys("The")
+        wait_for("the reason", lambda: "asks for a key" in page.find("#alert").text)
+        assert not dialog.is_displayed()  # who declined is not asked at each keystroke
+        page.find("#key-open").click()
         page.find("#key").send_keys("theirs\n")
         wait_for("the refusal", lambda: "not know" in page.find("#key-wrong").text)
         page.find("#key").send_keys("mine\n")
         wait_for("its end", lambda: not dialog.is_displayed())
-        page.type("The house is green.")
+        page.run("document.activeElement.value = ''")
+        ActionChains(page.driver).send_keys("The house is green.").perform()  # where the focus is
         page.translated("green.")
+        assert not page.all("#status .dot.gone")
         page.driver.refresh()
         page.translated("green.")
         assert "mine" not in page.driver.current_url

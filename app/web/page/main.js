@@ -2,13 +2,14 @@
 
 import { EMPTY, fromFragment, toFragment } from "./state/address.js";
 import { showClients } from "./server/clients.js";
-import { byId, toast } from "./frame/dom.js";
+import { byId, el, toast } from "./frame/dom.js";
 import { History } from "./state/history.js";
+import { keep, kept } from "./state/kept.js";
 import { watchKeys } from "./server/keys.js";
 import { get } from "./server/server.js";
 import { watchStatus } from "./server/status.js";
 import { Store } from "./state/store.js";
-import { currentLocale, setLocale, t, translatePage, whenLocaleChanges } from "./frame/strings.js";
+import { currentLocale, LOCALES, nameIn, setLocale, t, translatePage, whenLocaleChanges } from "./frame/strings.js";
 import { TranslateView } from "./panes/translate.js";
 
 /** What undo brings back: what a person made. */
@@ -77,17 +78,16 @@ function showTheme(theme) {
   globalThis.dispatchEvent(new Event("themechange"));
 }
 
-function keptTheme() {
-  try { return THEMES.includes(localStorage.getItem("attend.theme")) ? localStorage.getItem("attend.theme") : "auto"; } catch { return "auto"; }
-}
+const keptTheme = () => (THEMES.includes(kept("theme")) ? kept("theme") : "auto");
 
 byId("theme").onclick = () => {
   const theme = THEMES[(THEMES.indexOf(keptTheme()) + 1) % THEMES.length];
-  try { localStorage.setItem("attend.theme", theme); } catch { /* not kept then */ }
+  keep("theme", theme);
   showTheme(theme);
   toast(t("theme", { theme: t(`theme.${theme}`) }));
 };
-byId("locale").onclick = () => setLocale(currentLocale() === "en" ? "fr" : "en");
+byId("locale").append(...LOCALES.map((code) => el("option", { value: code, lang: code }, nameIn(code))));
+byId("locale").onchange = (event) => setLocale(event.target.value);
 byId("undo").onclick = () => replay(history.undo());
 byId("redo").onclick = () => replay(history.redo());
 
@@ -106,8 +106,7 @@ addEventListener("hashchange", () => {
 setInterval(() => { if (!document.hasFocus()) history.settle(); }, 1000);
 
 function showLocale() {
-  const button = byId("locale");
-  [button.lang, button.textContent] = currentLocale() === "en" ? ["fr", "Français"] : ["en", "English"];
+  byId("locale").value = currentLocale();
   showTheme(keptTheme());
 }
 whenLocaleChanges(showLocale);
@@ -115,7 +114,7 @@ whenLocaleChanges(showLocale);
 async function start() {
   translatePage();
   showLocale();
-  watchKeys();
+  watchKeys(store);
   const view = new TranslateView(store, history);
   showView(store.state.view);
   showAddress(store.state);

@@ -73,3 +73,10 @@ class Health(BaseModel):
     """The response of a successful probe."""
 
     status: Literal["ok"] = "ok"
+
+
+class Status(BaseModel):
+    """The response of GET /status, which the page polls."""
+
+    requests: int = Field(description="admitted and not yet answered")
+    tokens_generated: int = Field(description="target tokens since the start")

@@ -72,7 +72,8 @@ MAX_TERM = 1024
 _CODE = Field(min_length=1, max_length=MAX_LANGUAGE_CODE)
 _GIVEN_SOURCE = Field(description="BCP-47 code; optional if the target implies it.")
 _SOURCE = Field(
-    description="BCP-47 code; auto: detected for each text; optional if the target implies it."
+    description="BCP-47 code; auto: detected for each text. Default: the only source of the "
+    "target, unless another language is far likelier."
 )
 _TARGET = Field(description="BCP-47 code; optional if the source implies it.")
 GivenSource = Annotated[str | None, _CODE, _GIVEN_SOURCE]

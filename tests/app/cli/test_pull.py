@@ -240,6 +240,19 @@ def test_a_folder_is_pulled_without_a_network(
     assert "exists; --replace replaces it" in again.stderr
 
 
+def test_an_own_checkpoint_is_put_on_the_shelf(
+    attend: Attend, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    own, shelf = shutil.copytree(tiny_checkpoint, tmp_path / "mine"), tmp_path / "models"
+    pulled = attend("pull", own, shelf)
+    assert pulled.exit_code == 0, pulled.stderr
+    assert "mine, en to fr, fr to en" in pulled.stdout
+    assert load_checkpoint(shelf / "mine").digest == load_checkpoint(own).digest
+    (own / "model.safetensors").write_bytes(b"broken")
+    assert attend("pull", own, shelf, "--replace").exit_code == 1
+    assert load_checkpoint(shelf / "mine")
+
+
 def test_nothing_is_left_of_an_import_that_fails(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
 ) -> None:

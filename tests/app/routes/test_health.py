@@ -11,7 +11,8 @@ from app.runtime import Runtime
 from app.settings import Settings
 from model.errors import CheckpointError
 from tests.app.asking import scheduler
-from tests.app.conftest import Client
+from tests.app.conftest import Client, Serve
+from tests.app.fake_engine import FakeEngine
 
 PROBES = ["/livez", "/startupz", "/readyz"]
 
@@ -98,3 +99,12 @@ async def test_head_and_options(client: Client, path: str) -> None:
     assert head.headers["Content-Type"] == get.headers["Content-Type"]
     assert options.status_code == 204
     assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD"}
+
+
+async def test_the_status_is_the_load_in_two_numbers(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        before = (await client.get("/status")).json()
+        await client.post("/translate", json={"text": "cat", "source": "en", "target": "fr"})
+        after = (await client.get("/status")).json()
+    assert before["requests"] == after["requests"] == 0
+    assert before["tokens_generated"] < after["tokens_generated"]

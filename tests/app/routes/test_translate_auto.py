@@ -80,4 +80,16 @@ async def test_a_language_that_is_not_served_is_named(served: Client, text: Any)
     assert ("Russian (ru)" if isinstance(text, str) and text != DE else "German (de)") in (
         problem["detail"]
     )
+    assert f"({problem['source']})" in problem["detail"]
     assert "this server translates en to fr" in problem["detail"]
+
+
+async def test_without_a_source_a_text_is_not_silently_english(served: Client) -> None:
+    answer = await answered(served, text=["cat", FR + " " + FR], target="fr")
+    usual, same = answer["translations"]
+    assert (usual["source"], usual.get("detected")) == ("en", None)
+    assert (same["source"], same["text"]) == ("fr", FR + " " + FR)
+    assert same["detected"]["language"] == "fr"
+    refused = await served.post("/translate", json={"text": DE, "target": "fr"})
+    assert refused.status_code == httpx.codes.NOT_FOUND
+    assert refused.json()["source"] == "de"

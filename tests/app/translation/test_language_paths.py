@@ -30,7 +30,7 @@ TEXTS = {
 
 async def chains(target: str | None, *languages: str) -> list[tuple[str, ...]]:
     assert SEVERAL.named("Auto", target) is None
-    found = await SEVERAL.found([TEXTS[language] for language in languages], target)
+    found = await SEVERAL.found([TEXTS[language] for language in languages], "auto", target)
     return [one.path.languages for one in found]
 
 
@@ -62,7 +62,7 @@ def test_of_a_pair_one_model_is_asked() -> None:
 
 
 async def test_a_text_in_its_target_has_no_model_but_the_name_of_one() -> None:
-    [found] = await SEVERAL.found([TEXTS["fr"]], "fr")
+    [found] = await SEVERAL.found([TEXTS["fr"]], "auto", "fr")
     assert (found.path.models, found.path.directions, found.path.name) == ((), [], "en-fr")
 
 
@@ -72,8 +72,33 @@ async def test_every_text_goes_its_own_way() -> None:
     ]  # fmt: skip
 
 
+async def test_an_omitted_source_is_the_usual_one_unless_another_is_far_likelier() -> None:
+    texts = ["chat", TEXTS["en"], TEXTS["none"], "La maison est verte et le jardin est petit."]
+    assert SEVERAL.named(None, "fr") is None  # from English alone
+    found = await SEVERAL.found(texts, None, "fr")
+    assert [one.path.languages for one in found] == [("en", "fr")] * 3 + [("fr",)]
+    assert [one.detected is not None for one in found] == [False, False, False, True]
+    with pytest.raises(UnknownLanguagesError, match="seems to be in Swedish"):
+        await SEVERAL.found([TEXTS["sv"]], None, "fr")
+
+
+async def test_an_omitted_source_is_detected_if_several_lead_to_the_target() -> None:
+    several = LanguagePaths({pair: (model("a"),) for pair in [("en", "de"), ("fr", "de")]})
+    assert several.named(None, "de") is None
+    found = await several.found([TEXTS["fr"], TEXTS["en"]], None, "de")
+    assert [one.path.languages for one in found] == [("fr", "de"), ("en", "de")]
+
+
+def test_a_server_of_one_source_detects_nothing() -> None:
+    path = LanguagePaths({("en", "fr"): (model("a"),)}).named(None, None)
+    assert path is not None
+    assert path.languages == ("en", "fr")
+    with pytest.raises(InvalidRequestError):
+        SEVERAL.named(None, None)
+
+
 async def test_what_was_found_is_told_with_its_confidence() -> None:
-    [found] = await SEVERAL.found([TEXTS["fr"]], "fr-CA")
+    [found] = await SEVERAL.found([TEXTS["fr"]], "auto", "fr-CA")
     assert found.path.languages == ("fr",)
     assert found.detected is not None
     assert found.detected.language == "fr"
@@ -81,7 +106,7 @@ async def test_what_was_found_is_told_with_its_confidence() -> None:
 
 
 async def test_where_nothing_is_found_the_first_source_is_taken() -> None:
-    [found] = await SEVERAL.found([TEXTS["none"]], "de")
+    [found] = await SEVERAL.found([TEXTS["none"]], "auto", "de")
     assert (found.path.languages, found.detected) == (("fr", "en", "de"), None)
     assert await chains(None, "none") == [("fr", "en")]
 

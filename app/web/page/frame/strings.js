@@ -1,16 +1,21 @@
 /** The page's own language: its strings, and how it writes numbers and names of languages. */
 
+import { keep, kept } from "../state/kept.js";
 import { ENGLISH } from "./english.js";
-import { FRENCH } from "./french.js";
 
-const LOCALES = { en: ENGLISH, fr: FRENCH };
-const KEPT = "attend.locale";
+/** The languages of the page, by their own names, and their tables; one that is not shown is not loaded. */
+const TABLES = {
+  en: async () => ENGLISH,
+  de: async () => (await import("./german.js")).GERMAN,
+  es: async () => (await import("./spanish.js")).SPANISH,
+  fr: async () => (await import("./french.js")).FRENCH,
+};
+export const LOCALES = Object.keys(TABLES);
 
-const stored = () => { try { return localStorage.getItem(KEPT); } catch { return null; } };
-const preferred = () => (navigator.languages ?? []).map((code) => code.slice(0, 2)).find((code) => code in LOCALES);
+const preferred = () => (navigator.languages ?? []).map((code) => code.slice(0, 2)).find((code) => code in TABLES);
 
-let locale = stored() ?? preferred() ?? "en";
-if (!(locale in LOCALES)) locale = "en";
+let locale = [kept("locale"), preferred()].find((code) => code in TABLES) ?? "en";
+let table = await TABLES[locale]();
 const listeners = new Set();
 
 export const currentLocale = () => locale;
@@ -19,16 +24,17 @@ export const currentLocale = () => locale;
 export function whenLocaleChanges(listener) { listeners.add(listener); }
 
 /** Speak another language from now on. */
-export function setLocale(code) {
+export async function setLocale(code) {
+  table = await TABLES[code]();
   locale = code;
-  try { localStorage.setItem(KEPT, code); } catch { /* not kept then */ }
+  keep("locale", code);
   translatePage();
   for (const listener of listeners) listener();
 }
 
 /** A string, with {name} replaced by its value, and {name:singular|plural} by the form for it. */
 export function t(name, values = {}) {
-  const text = LOCALES[locale][name] ?? ENGLISH[name] ?? name;
+  const text = table[name] ?? ENGLISH[name] ?? name;
   const isOne = (n) => new Intl.PluralRules(locale).select(n) === "one";
   return text
     .replace(/\{(\w+):([^|{}]*)\|([^|{}]*)\}/g, (_, key, one, other) => (isOne(values[key]) ? one : other))
@@ -48,13 +54,18 @@ export function number(value, decimals = 0) {
   return new Intl.NumberFormat(locale, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(value);
 }
 
+/** "a, b, c", as the page's language writes it. */
+export const list = (items) => new Intl.ListFormat(locale, { type: "unit" }).format(items);
+
 /** The name of a language; the server's own where the browser knows none. */
-export function languageName(code, fallback = code) {
+export function languageName(code, fallback = code) { return nameIn(locale, code) ?? fallback; }
+
+/** The name of a language in another one, by default in itself; undefined where the browser knows none. */
+export function nameIn(locale, code = locale) {
   try {
     const name = new Intl.DisplayNames([locale], { type: "language", fallback: "none" }).of(code);
-    if (name) return name[0].toLocaleUpperCase(locale) + name.slice(1);
+    return name && name[0].toLocaleUpperCase(locale) + name.slice(1);
   } catch { /* a code that is not BCP-47's */ }
-  return fallback;
 }
 
 /** Put strings where the document has data-t, data-t-label and data-t-placeholder. */

@@ -94,7 +94,7 @@ export class Alternatives {
     };
     const items = found.map(({ text, score }, rank) => el("li", {},
       el("button", { type: "button", ariaPressed: String(text === chosen), onclick: () => choose(text, rank === 0) },
-        el("span", { lang: this.#store.state.target }, text),
+        el("span", { lang: this.#store.state.target, dir: "auto" }, text),
         el("small", {}, t("alternatives.score", { score: number(score, 2) }) + (rank ? "" : ` · ${t("alternatives.original")}`)))));
     const none = found.length > 1 ? null : el("p", { className: "quiet" }, t("alternatives.none"));
     return el("div", {}, el("ul", {}, items), none);

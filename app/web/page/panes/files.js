@@ -35,6 +35,9 @@ export function showFormats(formats) {
   byId("choose-file").title = t("file.formats", { formats: formats.join(" ") });
 }
 
+/** "a.md" → "a.fr.md", as the server names it. */
+export const translatedName = (name, target) => name.replace(/(?<=.)(\.[^.]*)?$/, (suffix) => `.${target}${suffix}`);
+
 async function send(file, { source, target }) {
   const progress = el("progress", { max: 1, value: 0, ariaLabel: file.name });
   const note = el("span", { className: "quiet" });
@@ -61,7 +64,7 @@ async function send(file, { source, target }) {
     // The server gives the address as it knows itself, which behind a proxy may be another one.
     const address = new URL(`download_file/${answer.translatedFileUrl.split("/").pop()}`, BASE);
     note.textContent = t("file.done");
-    item.append(el("a", { className: "button primary", href: address.href, download: "" }, t("file.download", { name: file.name })));
+    item.append(el("a", { className: "button primary", href: address.href, download: "" }, t("file.download", { name: translatedName(file.name, target) })));
   } catch (error) {
     note.className = "wrong";
     note.textContent = describe(error);

@@ -2,6 +2,7 @@
 
 import { byId, el, icon } from "../frame/dom.js";
 import { t } from "../frame/strings.js";
+import { keep, kept } from "../state/kept.js";
 
 /** What a request says of entries: [term, translation]; without a translation the term stays. */
 export function glossaryFields(entries) {
@@ -25,11 +26,44 @@ export class Glossary {
       open.setAttribute("aria-expanded", String(!card.hidden));
       if (!card.hidden) card.querySelector("input").focus();
     };
+    byId("glossary-choose").onchange = ({ target: { value: name } }) => {
+      byId("glossary-name").value = name;
+      if (name) this.#store.set({ glossary: kept("glossaries", {})[name] });
+      this.#showNames();
+    };
+    byId("glossary-name").oninput = () => this.#showNames();
+    byId("glossary-save").onclick = () => {
+      const written = this.#store.state.glossary.filter(([term]) => term.trim());
+      this.#keep({ ...kept("glossaries", {}), [byId("glossary-name").value.trim()]: written });
+    };
+    byId("glossary-delete").onclick = () => {
+      const { [byId("glossary-name").value.trim()]: _, ...others } = kept("glossaries", {});
+      byId("glossary-name").value = "";
+      this.#keep(others);
+    };
     this.show();
+  }
+
+  #keep(glossaries) {
+    keep("glossaries", glossaries);
+    this.#showNames();
+  }
+
+  /** The list of saved glossaries, and what can be done with the named one. */
+  #showNames() {
+    const names = Object.keys(kept("glossaries", {})).sort();
+    const name = byId("glossary-name").value.trim();
+    const list = byId("glossary-choose");
+    list.replaceChildren(el("option", { value: "" }, t("glossary.choose")), ...names.map((one) => el("option", { value: one }, one)));
+    list.value = names.includes(name) ? name : "";
+    list.hidden = !names.length;
+    byId("glossary-save").disabled = !name;
+    byId("glossary-delete").hidden = !names.includes(name);
   }
 
   /** Rows for the entries of the state. What a person is typing in stays as it is. */
   show() {
+    this.#showNames();
     const rows = byId("glossary-rows");
     const entries = this.#store.state.glossary;
     byId("glossary-count").textContent = entries.filter(([term]) => term.trim()).length || "";

@@ -31,6 +31,7 @@ export class Highlights {
   #open;
   #nodes = [];
   #wanted = new Set();
+  #isTouch = false;
   #lit = [];
 
   /** `open(index, node)` is called for a sentence that is clicked. */
@@ -44,8 +45,11 @@ export class Highlights {
       area.title = below(event, ".mirror .fault")?.title ?? "";
       this.#hover("source", below(event, ".mirror .w"), below(event, ".mirror .s"));
     });
-    for (const node of [translation, area]) node.addEventListener("pointerleave", () => this.#light([]));
-    translation.addEventListener("click", (event) => this.#openAt(event.target.closest(".s")));
+    // A finger leaves as soon as it has tapped: what it lit stays.
+    for (const node of [translation, area]) node.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") this.#light([]); });
+    area.addEventListener("click", (event) => this.#hover("source", below(event, ".mirror .w"), below(event, ".mirror .s")));
+    translation.addEventListener("pointerdown", ({ pointerType }) => { this.#isTouch = pointerType === "touch"; });
+    translation.addEventListener("click", (event) => this.#click(event.target.closest(".w"), event.target.closest(".s")));
     translation.addEventListener("keydown", (event) => this.#key(event));
     translation.addEventListener("focusin", (event) => {
       const index = Number(event.target.dataset.s);
@@ -214,6 +218,23 @@ export class Highlights {
       event.preventDefault();
       this.#openAt(event.target);
     }
+  }
+
+  /** A mouse opens the sentence; a finger links the word, since it cannot hover. */
+  #click(word, sentence) {
+    if (!this.#isTouch) {
+      this.#openAt(sentence);
+      return;
+    }
+    this.#hover("target", word, sentence);
+    if (sentence) this.#choose(Number(sentence.dataset.s));
+  }
+
+  /** Open the sentence at the caret, or the one that was tapped last. */
+  openCurrent() {
+    const { sentence } = this.#store.state;
+    const node = this.#nodes[sentence]?.target;
+    if (node) this.#open(sentence, node);
   }
 
   #openAt(node) {

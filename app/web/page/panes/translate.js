@@ -2,22 +2,30 @@
 
 import { Alternatives } from "./alternatives.js";
 import { announce, byId, copy, el, toast } from "../frame/dom.js";
-import { describe } from "../server/failures.js";
 import { showFormats, watchFiles } from "./files.js";
 import { Glossary, glossaryFields } from "./glossary.js";
 import { described, Highlights } from "./highlights.js";
-import { fill, noteRecent, recentTarget, targetsOf } from "./languages.js";
+import { watchExchange } from "./exchange.js";
+import { showHints } from "./hints.js";
+import { watchSearch } from "./language_search.js";
+import { directionOf, fill, noteRecent, recentTarget, targetsOf } from "./languages.js";
 import { length } from "../frame/offsets.js";
-import { stream } from "../server/server.js";
+import { Problems } from "./problems.js";
+import { stream, whenKeyGiven } from "../server/server.js";
 import { languageName, number, percent, t, whenLocaleChanges } from "../frame/strings.js";
 import { Translator } from "./translator.js";
+import { watchSaved } from "./saved.js";
 import { sentencesOf } from "./words.js";
+import { keep, kept } from "../state/kept.js";
 
 /** Code points beyond which words are not linked: it would take as long again. */
 const MOST_LINKED = 5000;
 
 /** Milliseconds before the beginning of a translation is worth showing. */
 const PATIENCE = 250;
+
+/** Whether a text has an element with its end, or one that has none. */
+export const looksLikeHtml = (text) => /<([a-z][a-z0-9]*)(\s[^<>]*)?>[^]*<\/\1\s*>|<(br|hr|img)\b[^<>]*>/i.test(text);
 
 /** The body of a request for the state. */
 export function requestFor({ text, source, target, format, glossary }) {
@@ -30,12 +38,16 @@ export class TranslateView {
   #translator;
   #highlights;
   #chosenTarget;
+  #chosenFormat = false;
+  #isTouch = matchMedia("(pointer: coarse)").matches;
+  #problems;
   #settling = null;
 
   constructor(store, history) {
     this.#store = store;
     this.#history = history;
     this.#chosenTarget = Boolean(store.state.target);
+    this.#problems = new Problems(store);
     this.#translator = new Translator((wish, signal) => this.#send(wish, signal), {
       started: () => byId("panes").classList.add("working"),
       answered: (answer, wish) => this.#answered(answer, wish),
@@ -46,6 +58,7 @@ export class TranslateView {
     this.#highlights = new Highlights(store, (index, node) => alternatives.open(index, node));
     this.glossary = new Glossary(store);
     watchFiles(store);
+    whenKeyGiven(() => this.#translator.retry());
     this.#watchControls();
     store.watch((state, changed) => this.#changed(state, changed));
     whenLocaleChanges(() => { this.#showLanguages(); this.#showResult(); this.glossary.show(); });
@@ -60,7 +73,7 @@ export class TranslateView {
       let seconds = Math.ceil(error.retryAfter ?? 2);
       const tick = () => {
         if (seconds <= 0) {
-          this.#clearAlert();
+          this.#problems.clear();
           resolve();
           return;
         }
@@ -76,7 +89,7 @@ export class TranslateView {
     const { state } = this.#store;
     const set = (changes) => this.#store.set(changes);
     const text = byId("text");
-    text.oninput = () => set({ text: text.value, sentence: 0 });
+    text.oninput = () => this.#typed(text.value);
     text.onblur = () => this.#history.settle();
     text.addEventListener("beforeinput", (event) => {
       if (event.inputType === "insertFromPaste" || event.inputType === "deleteByCut") this.#history.settle();
@@ -85,7 +98,7 @@ export class TranslateView {
     byId("target-language").onchange = (event) => { this.#chosenTarget = true; this.#choose("target", event.target.value); };
     for (const radio of document.querySelectorAll("[name=format]")) {
       radio.checked = radio.value === state.format;
-      radio.onchange = () => set({ format: radio.value });
+      radio.onchange = () => this.#chooseFormat(radio.value);
     }
     byId("swap").onclick = () => this.#swap();
     byId("clear").onclick = () => {
@@ -97,8 +110,33 @@ export class TranslateView {
     };
     byId("copy").onclick = async () => { if (await copy(this.#highlights.text)) toast(t("copied")); };
     byId("share").onclick = async () => { if (await copy(location.href)) toast(t("shared")); };
-    byId("show-confidence").onchange = (event) => byId("translation").classList.toggle("doubtful", event.target.checked);
-    byId("translation").classList.add("doubtful");
+    const underline = byId("show-confidence");
+    underline.checked = kept("uncertain", true);
+    underline.onchange = () => { keep("uncertain", underline.checked); this.#showResult(); };
+    byId("other").onclick = () => this.#highlights.openCurrent();
+    addEventListener("pointerdown", ({ pointerType }) => {
+      if (pointerType !== "touch" || this.#isTouch) return;
+      this.#isTouch = true;
+      showHints(this.#store, this.#isTouch);
+    });
+    watchSearch(this.#store, (side, code) => { this.#chosenTarget ||= side === "target"; this.#choose(side, code); });
+    watchExchange(byId("exchange"), this.#store);
+    watchSaved(byId("saved"), this.#store, ({ source, target, format, text: saved }) => {
+      this.#history.settle();
+      set({ source, target, format, text: saved, choices: {}, sentence: 0 });
+      text.focus();
+    });
+  }
+
+  #typed(text) {
+    const isHtml = !this.#chosenFormat && this.#store.state.format === "text" && looksLikeHtml(text);
+    this.#store.set({ text, sentence: 0, ...(isHtml ? { format: "html" } : {}) });
+    if (isHtml) toast(t("html.detected"), [t("html.asText"), () => this.#chooseFormat("text")]);
+  }
+
+  #chooseFormat(format) {
+    this.#chosenFormat = true;
+    this.#store.set({ format });
   }
 
   #choose(side, code) {
@@ -163,6 +201,12 @@ export class TranslateView {
     fill(byId("target-language"), "target", targetsOf(languages, "auto"), names, target);
     byId("text").lang = source === "auto" ? "" : source;
     byId("translation").lang = target;
+    byId("translation").dir = directionOf(target);
+    this.#showDirection();
+  }
+
+  #showDirection() {
+    for (const id of ["text", "mirror"]) byId(id).dir = directionOf(this.#store.state.source, this.#store.state.text);
   }
 
   #showSource() {
@@ -172,12 +216,13 @@ export class TranslateView {
     byId("count").textContent = limit && n > limit / 2 ? t("count", { n: number(n), limit: number(limit) }) : n ? t("count.free", { n: number(n) }) : "";
     byId("count").classList.toggle("wrong", Boolean(limit) && n > limit);
     byId("clear").hidden = !text;
+    this.#showDirection();
     this.#highlights.plain(text);
   }
 
   #ask(atOnce) {
     const { state } = this.#store;
-    this.#clearAlert();
+    this.#problems.clear();
     if (!state.languages.length) return;
     if (!state.text.trim()) {
       this.#translator.cancel();
@@ -223,7 +268,7 @@ export class TranslateView {
   #answered(answer, wish) {
     const [translation] = answer.translations;
     byId("panes").classList.remove("working");
-    this.#clearAlert();
+    this.#problems.clear();
     const { detected, source, target } = translation;
     if (!this.#chosenTarget && detected && source === target && detected.confidence > 0.6) {
       const others = targetsOf(this.#store.state.languages, source).filter((code) => code !== source);
@@ -251,40 +296,19 @@ export class TranslateView {
     byId("via").textContent = translation?.pivot ? t("via", { language: languageName(translation.pivot, names.get(translation.pivot)) }) : "";
     byId("confidence").textContent = translation ? t("confidence.whole", { percent: percent(translation.confidence) }) : "";
     byId("flags").replaceChildren(...(translation?.flags ?? []).map((flag) => el("li", {}, [t(`flag.${flag}`), ...described(result, flag)].join(" "))));
-    byId("hint").replaceChildren(...this.#hint());
     for (const id of ["copy", "share"]) byId(id).disabled = !translation;
-  }
-
-  #hint() {
-    const { result, text, languages } = this.#store.state;
-    if (result?.sentences.length) return [t("hint")];
-    if (text || !languages.some(({ code }) => code === "en")) return [];
-    const example = (name) => el("button", { type: "button", className: "plain", lang: "en", onclick: () => this.#store.set({ text: t(name) }) }, t(name));
-    return [t("try"), " ", example("example"), example("example.other")];
+    showHints(this.#store, this.#isTouch);
   }
 
   #failed(error) {
     byId("panes").classList.remove("working");
-    byId("alert").replaceChildren(describe(error));
-    byId("alert").hidden = false;
+    this.#store.set({ result: null });
+    this.#showResult();
+    this.#problems.show(error);
   }
 
   #countDown(error, seconds, now = () => this.#translator.retry()) {
     byId("panes").classList.remove("working");
-    const alert = byId("alert");
-    // Said once by screen readers: the number that goes down is not part of what is announced.
-    if (alert.hidden || alert.dataset.kind !== error.kind) {
-      alert.dataset.kind = error.kind;
-      alert.replaceChildren(describe(error), " ", el("span", { className: "countdown", ariaHidden: "true" }), " ",
-        el("button", { type: "button", className: "plain", onclick: () => { this.#clearAlert(); now(); } }, t("retry.now")));
-      alert.hidden = false;
-    }
-    alert.querySelector(".countdown").textContent = t("retry.in", { seconds });
-  }
-
-  #clearAlert() {
-    byId("alert").hidden = true;
-    delete byId("alert").dataset.kind;
+    this.#problems.countDown(error, seconds, now);
   }
 }
-

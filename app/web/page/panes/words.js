@@ -43,11 +43,11 @@ export function linkedTo(links, side, index) {
   return links.filter((link) => link[here] === index).map((link) => link[there]);
 }
 
-/** How doubtful a word looks: 0 (not at all) … 3. */
-export function doubt(confidence) {
-  if (confidence === null || confidence >= 0.6) return 0;
-  return confidence >= 0.4 ? 1 : confidence >= 0.2 ? 2 : 3;
-}
+/** Confidence below which a word looks a little, more or very uncertain. */
+export const UNCERTAIN = [0.6, 0.4, 0.2];
+
+/** How uncertain a word looks: 0 (not at all) … 3. */
+export const doubt = (confidence) => (confidence === null ? 0 : UNCERTAIN.filter((limit) => confidence < limit).length);
 
 /** Which sentence a position in the text is in: the last that begins before it; −1 if none does. */
 export function sentenceAt(sentences, side, position) {

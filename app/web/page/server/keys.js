@@ -1,21 +1,27 @@
 /** Asking for a key, where the server needs one. */
 
 import { byId } from "../frame/dom.js";
-import { whenKeyNeeded } from "./server.js";
+import { askForKey, onKeyNeeded } from "./server.js";
 import { t } from "../frame/strings.js";
 
-/** Show a dialog whenever the server wants a key. */
-export function watchKeys() {
+/** Show a dialog when the server wants a key, or a person to give another one. */
+export function watchKeys(store) {
   const dialog = byId("key-dialog");
-  whenKeyNeeded((wasWrong) => new Promise((resolve) => {
+  byId("key-open").onclick = () => askForKey();
+  byId("key-later").onclick = () => dialog.close();
+  byId("key-form").onsubmit = (event) => {
+    event.preventDefault();
+    dialog.close(byId("key").value.trim());
+  };
+  onKeyNeeded((wasWrong) => new Promise((resolve) => {
     byId("key").value = "";
     byId("key-wrong").textContent = wasWrong ? t("key.wrong") : "";
-    byId("key-form").onsubmit = (event) => {
-      event.preventDefault();
-      dialog.close();
-      resolve(byId("key").value.trim());
+    dialog.returnValue = "";
+    dialog.onclose = () => {
+      resolve(dialog.returnValue || null);
+      if (store.state.view === "translate") byId("text").focus({ preventScroll: true });
     };
-    dialog.oncancel = (event) => event.preventDefault();
     dialog.showModal();
   }));
+  store.watch(({ settings }, changed) => { if (changed.has("settings")) byId("key-open").hidden = !settings.keyRequired; });
 }

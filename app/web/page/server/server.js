@@ -5,37 +5,55 @@ import { EventParser } from "./events.js";
 /** Where the API is: beside the page, also below a path of a proxy. */
 export const BASE = new URL(".", document.baseURI);
 
+/** The same as programs write it. */
+export const ADDRESS = BASE.href.replace(/\/$/, "");
+
 const KEY = "attend.key";
 
 /** A failure as the server described it, or as the network has it. */
 export class ServerError extends Error {
-  /** kind is the end of the problem's type, such as "rate-limited"; retryAfter is in seconds. */
-  constructor({ status = 0, kind = "unreachable", detail = "", retryAfter = null, errors = [] }) {
+  /** kind is the end of the problem's type, such as "rate-limited"; retryAfter is in seconds; source a language that is not served. */
+  constructor({ status = 0, kind = "unreachable", detail = "", retryAfter = null, errors = [], source = null }) {
     super(detail || kind);
-    Object.assign(this, { status, kind, detail, retryAfter, errors });
+    Object.assign(this, { status, kind, detail, retryAfter, errors, source });
   }
 }
 
 let key = sessionStorage.getItem(KEY);
-let askForKey = null;
+let wish = null; // (wasWrong) → Promise of a key, or of null
+let asking = null;
+let declined = false;
+const listeners = new Set();
 
-/** `ask(wasWrong)` resolves to a key once a person has given one. */
-export function whenKeyNeeded(ask) { askForKey = ask; }
+/** `ask(wasWrong)` resolves to a key once a person has given one, to null if they do not want to. */
+export function onKeyNeeded(ask) { wish = ask; }
+
+/** Call back whenever a person has given a key. */
+export function whenKeyGiven(listener) { listeners.add(listener); }
+
+/** Whether an error ends when a person gives a key. */
+export const isAboutKeys = ({ kind }) => kind === "key-needed" || kind === "key-unknown";
 
 function headers(more) {
   return { ...(key ? { Authorization: `Bearer ${key}` } : {}), ...more };
 }
 
-let asking = null;
-
-async function newKey(wasWrong) {
-  asking ??= askForKey(wasWrong).then((given) => {
+/** Ask a person for a key, once for all requests that need it; false if they gave none. */
+export async function askForKey(wasWrong = false) {
+  asking ??= wish(wasWrong).then((given) => {
+    asking = null;
+    declined = given === null;
+    if (declined) return false;
     key = given;
     sessionStorage.setItem(KEY, given);
-    asking = null;
+    for (const listener of listeners) listener();
+    return true;
   });
-  await asking;
+  return asking;
 }
+
+/** Whether a request that was refused for its key `sent` should be sent again. A person who declined is not asked again. */
+const hasAnother = async (sent) => sent !== key || (wish && !declined && askForKey(sent !== null));
 
 async function failure(response) {
   const retryAfter = Number(response.headers.get("Retry-After")) || null;
@@ -49,6 +67,7 @@ async function failure(response) {
     detail: problem.detail ?? problem.error ?? "",
     retryAfter,
     errors: problem.errors ?? [],
+    source: problem.source,
   });
 }
 
@@ -64,9 +83,7 @@ async function request(path, options) {
     }
     if (response.ok) return response;
     const error = await failure(response);
-    const wasWrong = error.kind === "key-unknown";
-    if (!askForKey || !(wasWrong || error.kind === "key-needed")) throw error;
-    if (sent === key) await newKey(wasWrong && sent !== null); // else another request got one meanwhile
+    if (!isAboutKeys(error) || !await hasAnother(sent)) throw error;
     if (options.signal?.aborted) throw new DOMException("superseded", "AbortError");
   }
 }
@@ -78,11 +95,6 @@ const asJson = (body, signal) => ({
 /** GET a JSON document. */
 export async function get(path) {
   return (await request(path, {})).json();
-}
-
-/** GET text. */
-export async function getText(path) {
-  return (await request(path, {})).text();
 }
 
 /** POST a JSON document. */
@@ -104,7 +116,7 @@ export async function stream(path, body, tell, signal) {
     for (const { event, data } of parser.push(value)) {
       if (event === "done") return data;
       if (event === "error") {
-        throw new ServerError({ status: data.status, kind: data.type.split(":").pop(), detail: data.detail, errors: data.errors });
+        throw new ServerError({ status: data.status, kind: data.type.split(":").pop(), detail: data.detail, errors: data.errors, source: data.source });
       }
       tell(event, data);
     }
@@ -127,11 +139,10 @@ export async function upload(path, form, progress) {
     let body = {};
     try { body = JSON.parse(answer.responseText); } catch { /* a proxy's */ }
     if (answer.status === 200) return body;
-    const needsKey = askForKey && (answer.status === 403 || (answer.status === 400 && /key/i.test(body.error ?? "") && !sent));
-    if (!needsKey) {
+    const needsKey = answer.status === 403 || (answer.status === 400 && /key/i.test(body.error ?? "") && !sent);
+    if (!needsKey || !await hasAnother(sent)) {
       const retryAfter = Number(answer.getResponseHeader("Retry-After")) || null;
       throw new ServerError({ status: answer.status, kind: answer.status === 429 ? "queue-full" : `status-${answer.status}`, detail: body.error ?? "", retryAfter });
     }
-    if (sent === key) await newKey(sent !== null);
   }
 }

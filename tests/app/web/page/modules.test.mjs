@@ -9,9 +9,13 @@ const { EMPTY, fromFragment, toFragment } = await page("state/address");
 const { EventParser } = await page("server/events");
 const { differences, doubt, linkedTo, sentenceAt, sentencesOf, wordConfidence } = await page("panes/words");
 const { Store } = await page("state/store");
-const { readMetrics } = await page("server/status");
+const { explained, pairsInWords } = await page("panes/problems");
 const { glossaryFields } = await page("panes/glossary");
-const { targetsOf } = await page("panes/languages");
+const { directionOf, targetsOf } = await page("panes/languages");
+const { isMeant } = await page("panes/language_search");
+const { looksLikeHtml } = await page("panes/translate");
+const { translatedName } = await page("panes/files");
+const { withEntry } = await page("panes/saved");
 const { label, axes } = await page("views/tokens");
 const { headWeights } = await page("views/attention");
 const { cosines, period } = await page("views/positions");
@@ -26,10 +30,12 @@ const { dotProduct, moved } = await page("views/word_order");
 const { firstToken } = await page("views/compare");
 const { stepsFor } = await page("views/tour");
 const { endOf, fateOf, pathTo, saidBy } = await page("views/search_tree");
-const { examples } = await page("server/clients");
+const { bodyOf, examples } = await page("server/clients");
 const { shownType, withoutRefs } = await page("reference/schema");
 const { ENGLISH } = await page("frame/english");
 const { FRENCH } = await page("frame/french");
+const { GERMAN } = await page("frame/german");
+const { SPANISH } = await page("frame/spanish");
 const { setLocale, t } = await page("frame/strings");
 
 test("code points are where UTF-16 has them", () => {
@@ -138,9 +144,19 @@ test("a store tells what changed, once", () => {
   assert.deepEqual(told, [[{ a: 3, b: 2 }, ["a"]]]);
 });
 
-test("metrics are summed over their labels", () => {
-  const text = '# TYPE a counter\na{x="1"} 2.0\na{x="2"} 3\nb_total 4e1\na_more 9\n';
-  assert.deepEqual(readMetrics(text, ["a", "b_total", "c"]), { a: 5, b_total: 40, c: 0 });
+test("the pairs of a server are named, or counted if there are many", () => {
+  const both = [{ code: "en", targets: ["fr"] }, { code: "fr", targets: ["en"] }];
+  assert.equal(pairsInWords(both), "English ↔ French");
+  assert.equal(pairsInWords([{ code: "en", targets: ["en", "de", "fr"] }, { code: "fr", targets: ["en"] }]), "English → German, English ↔ French");
+  const codes = ["en", "fr", "de", "es", "it"];
+  assert.equal(pairsInWords(codes.map((code) => ({ code, targets: codes }))), "between 5 languages");
+});
+
+test("a failure names the language that was found, if it was", async () => {
+  const languages = [{ code: "en", targets: ["fr"] }];
+  const error = { kind: "unknown-languages", source: "de" };
+  assert.equal(explained(error, { source: "auto", languages }), "This seems to be German. This server translates English → French.");
+  assert.match(explained(error, { source: "de", languages }), /^This server does not translate between these languages\. This/);
 });
 
 test("entries without a translation stay as they are", () => {
@@ -199,12 +215,45 @@ test("what becomes of a next token", () => {
   assert.deepEqual(fateOf(STEPS, 2, 1, "</s>"), { name: "finished", score: -1 });
 });
 
-test("examples have the address, the language and, where one is needed, a key", () => {
-  for (const [name, code] of examples("https://mt.example/base", "en", true)) {
+test("examples have the address, the request and, where one is needed, a key", () => {
+  const body = bodyOf({ text: 'It\'s "é"\n', source: "en", target: "en", format: "html", glossary: { a: "b" }, do_not_translate: [] });
+  assert.deepEqual(body, { text: 'It\'s "é"\n', source: "en", target: "en", format: "html", glossary: { a: "b" } });
+  for (const [name, code] of examples("https://mt.example/base", body, true)) {
     assert.ok(code.includes("https://mt.example/base") && code.includes("KEY"), name);
   }
-  for (const [, code] of examples("http://x", "de", false)) assert.ok(!code.includes("KEY"));
-  assert.ok(examples("http://x", "en", false)[4][1].includes("EN-US"));
+  const [curl, python, javascript, , deepl] = examples("http://x", body, false).map(([, code]) => code);
+  assert.ok(![curl, python, javascript].some((code) => code.includes("KEY")));
+  const sent = /-d '([^]*)'$/.exec(curl)[1].replaceAll("'\\''", "'"); // as a shell reads it
+  assert.deepEqual(JSON.parse(sent), body);
+  for (const code of [python, javascript]) assert.deepEqual(JSON.parse(/body = (.*\})/.exec(code)[1]), body);
+  assert.ok(deepl.includes("EN-US"));
+});
+
+test("texts run in the direction of their first letter, empty ones in that of their language", () => {
+  assert.deepEqual(["ar", "he", "fa-IR", "arb_Arab", "pa-Arab", "pa", "ks-Deva", "en", "auto"].map((code) => directionOf(code)), ["rtl", "rtl", "rtl", "rtl", "rtl", "ltr", "ltr", "ltr", "ltr"]);
+  assert.equal(directionOf("auto", "12 שלום world"), "rtl");
+  assert.equal(directionOf("ar", "Hello"), "ltr");
+});
+
+test("HTML is an element with its end, or an empty one", () => {
+  assert.deepEqual(["<p>Hi</p>", '<a href="x">\n</a>', "a<br>b", "<img src=x>"].map(looksLikeHtml), [true, true, true, true]);
+  assert.deepEqual(["a < b and c > d", "List<String> x", "</p>", "I <3 you"].map(looksLikeHtml), [false, false, false, false]);
+});
+
+test("a saved translation replaces what it grew from", () => {
+  const entry = (text, target = "fr") => ({ text, target });
+  const grown = ["The", "The house", "A cat", "The house"].reduce((entries, text) => withEntry(entries, entry(text)), []);
+  assert.deepEqual(grown.map(({ text }) => text), ["The house", "A cat"]);
+  assert.equal(withEntry([entry("The")], entry("The house", "de")).length, 2);
+});
+
+test("a language is found by its names and its code", () => {
+  assert.deepEqual(["ger", "Deut", "de", "FRAN", " "].map((typed) => isMeant(typed, "de", "German")), [true, true, true, false, true]);
+  assert.ok(isMeant("franc", "fr", "French"));
+});
+
+test("a translated file has its language in its name", () => {
+  assert.deepEqual(["a.md", "a.b.docx", "README", ".env"].map((name) => translatedName(name, "fr")), ["a.fr.md", "a.b.fr.docx", "README.fr", ".env.fr"]);
 });
 
 test("schemas are words", () => {
@@ -215,20 +264,25 @@ test("schemas are words", () => {
   assert.deepEqual(withoutRefs({ $ref: "#/components/schemas/A" }, document_), { type: "object" });
 });
 
-test("both languages have the same strings with the same names in them", () => {
-  assert.deepEqual(Object.keys(FRENCH), Object.keys(ENGLISH));
-  const names = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
-  for (const [key, text] of Object.entries(ENGLISH)) assert.deepEqual(names(FRENCH[key]), names(text), key);
-});
+const PLACEHOLDER = /\{\w+\}/g;
 
-test("a count agrees with its noun", () => {
-  setLocale("en");
+for (const [name, table] of Object.entries({ FRENCH, GERMAN, SPANISH })) {
+  test(`${name} has the strings of ENGLISH, in its order, with the same names in them`, () => {
+    assert.deepEqual(Object.keys(table), Object.keys(ENGLISH));
+    const names = (text) => (text.match(PLACEHOLDER) ?? []).sort();
+    for (const [key, text] of Object.entries(ENGLISH)) assert.deepEqual(names(table[key]), names(text), key);
+    for (const [key, text] of Object.entries(table)) assert.match(text, /\S/, key);
+  });
+}
+
+test("a count agrees with its noun", async () => {
+  await setLocale("en");
   assert.equal(t("status.threads", { n: 1 }), "1 thread");
   assert.equal(t("status.threads", { n: 2 }), "2 threads");
   assert.equal(t("count.free", { n: "1,234" }), "1,234 characters");
-  setLocale("fr");
+  await setLocale("fr");
   assert.equal(t("status.threads", { n: 1 }), "1 fil");
-  setLocale("en");
+  await setLocale("en");
 });
 
 test("figure 1 has the order of norms and additions of a model", () => {
