@@ -72,7 +72,9 @@ async def test_a_lone_surrogate_is_read_as_the_replacement_character(served: Cli
 
 @pytest.mark.parametrize("text", ["a\x00b", "<2en> cat", "a 🏳️‍🌈 b", "ﬁ e\u0301 …", "שלום"])
 async def test_odd_characters_are_text(served: Client, text: str) -> None:
-    answer = await answered(served, text=text, target="fr", max_target_tokens=8, attention=True)
+    answer = await answered(
+        served, text=text, source="en", target="fr", max_target_tokens=8, attention=True
+    )
     for segment in answer["translations"][0]["segments"]:
         start, end = segment["source"]
         assert 0 <= start < end <= len(text)
