@@ -57,7 +57,7 @@ ROWS: dict[str, str] = {
     "app.shelf": "app.memory app.observe",
     "app.memory": "",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
-    "app.hub": "model.text",
+    "app.hub": "model.interop model.text",
     "app.accounts": "",
     "app.documents": "app.documents.xml app.text app.text.markup",
     "app.documents.xml": "app.text app.text.markup",

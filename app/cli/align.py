@@ -19,7 +19,7 @@ from app.cli.display.tables import (
     print_heads,
     print_readings,
 )
-from app.cli.import_cache import checkpoint_folder
+from app.hub.import_cache import checkpoint_folder
 from model.alignment.from_attention import AlignmentMethod, Bitext, Link, Pass, passes, word_weights
 from model.alignment.from_attention import align as align_words
 from model.alignment.gold import (

@@ -6,17 +6,21 @@ import click
 
 from app.cli import options
 from app.cli.display.progress import download_progress
-from app.cli.import_cache import default_cache
 from app.errors import PullError
 from app.hub.corpora import (
     PIVOT,
     SPLIT,
     archive_of,
     fetch_archive,
-    known_corpora,
+    read_corpora,
     write_split,
 )
+from app.hub.import_cache import default_cache
 from app.hub.requests import FileServer
+from app.shipped import recipe_path
+
+RECIPE = "en-fr"
+"""The shipped recipe that names the corpora."""
 
 
 @click.group()
@@ -52,8 +56,9 @@ def get(  # noqa: PLR0917
     the shipped recipe says that they are from; of its other corpora, the origin is named. An
     interrupted download is resumed by the same command.
     """
-    archive = archive_of(name, language)
-    corpus = known_corpora()[name]
+    corpora = read_corpora(recipe_path(RECIPE))
+    archive = archive_of(corpora, name, language)
+    corpus = corpora[name]
     for path in (folder / name for name in SPLIT):
         if path.exists() and not replace:
             raise PullError(f"{path}: exists; --replace replaces it")

@@ -15,7 +15,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from app.cli import options
 from app.cli.display.progress import counted_progress
-from app.cli.import_cache import checkpoint_folder
+from app.hub.import_cache import checkpoint_folder
 from model.checkpoint.reader import load_checkpoint
 from model.engine.device import pick_devices
 from model.engine.protocol import PrecisionChoice

@@ -9,9 +9,9 @@ import click
 
 from app.cli import options
 from app.cli.display.progress import download_progress
-from app.cli.import_cache import default_cache
 from app.errors import PullError
 from app.hub.fetch import fetched, find
+from app.hub.import_cache import default_cache
 from app.hub.names import is_name
 from app.hub.requests import Hub
 from app.languages.served import described

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from app.cli import options
 from app.cli.display.tables import print_table
-from app.cli.import_cache import checkpoint_folder
+from app.hub.import_cache import checkpoint_folder
 from app.languages.served import described
 from app.shipped import SHIPPED_CHECKPOINT
 from model.checkpoint.config import AnyPair

@@ -12,9 +12,9 @@ from rich.table import Table
 
 from app.cli import options
 from app.cli.display.tables import print_table
-from app.cli.import_cache import checkpoint_folder
 from app.errors import PullError
 from app.hub.firefox_registry import PUBLIC_REGISTRY, Registry, read_registry, server_of
+from app.hub.import_cache import checkpoint_folder
 from app.hub.origin import read_origin
 from app.hub.requests import is_offline
 from model.checkpoint.config import CARD_FILE, WEIGHTS_FILE

@@ -15,7 +15,6 @@ import structlog
 
 from app.cli import options
 from app.cli.display.progress import download_progress
-from app.cli.import_cache import checkpoint_folder, default_cache
 from app.errors import PullError, UnknownLanguagesError
 from app.hub.argos_index import PREFIX as ARGOS_PREFIX
 from app.hub.argos_index import (
@@ -40,6 +39,7 @@ from app.hub.firefox_registry import (
     read_registry,
     server_of,
 )
+from app.hub.import_cache import checkpoint_folder, default_cache
 from app.hub.listing import CONFIG_FILE, README_FILE
 from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin

@@ -13,9 +13,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.cli import options
-from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import AppError, SettingsError
+from app.hub.import_cache import checkpoint_folder
 from app.loading import load_runtime
 from app.main import create_admin_app, create_app
 from app.memory import give_back, keep_few_heaps

@@ -105,7 +105,7 @@ def translate(
     with ExitStack() as stack:
         if url is None:
             # Reading checkpoints needs torch; using a server does not.
-            from app.cli.import_cache import checkpoint_folder
+            from app.hub.import_cache import checkpoint_folder
 
             checkpoint = checkpoint_folder(checkpoint, cache)
             if files:

@@ -6,7 +6,7 @@ import re
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +16,6 @@ from lingua import Language
 from app.errors import PullError
 from app.hub.download import PART, Report, fetch_rest
 from app.hub.requests import FileServer, MissingError
-from app.shipped import recipe_path
-
-RECIPE = "en-fr"
-"""The shipped recipe whose corpora are known by their names."""
 
 PIVOT = "en"
 """One side of every pair that can be fetched."""
@@ -57,22 +53,20 @@ class Archive(NamedTuple):
     read: Callable[[Path], Pairs]
 
 
-def known_corpora() -> dict[str, PublicCorpus]:
-    """Return the corpora of the shipped recipe by names such as `tatoeba` and `europarl`."""
-    recipe = tomllib.loads(recipe_path(RECIPE).read_text("utf-8"))
+def read_corpora(recipe: Path) -> dict[str, PublicCorpus]:
+    """Return the corpora of a shipped recipe by names such as `tatoeba` and `europarl`."""
     corpora = [
         PublicCorpus(one["name"], one["origin"], one["licence"], one["credit"])
-        for one in recipe["corpora"]
+        for one in tomllib.loads(recipe.read_text("utf-8"))["corpora"]
     ]
     return {one.name.lower().partition(" v")[0].replace(" ", "-"): one for one in corpora}
 
 
-def archive_of(name: str, language: str) -> Archive:
+def archive_of(corpora: Mapping[str, PublicCorpus], name: str, language: str) -> Archive:
     """Return the archive of a corpus for a language and English.
 
     Raises `PullError` if it cannot be fetched automatically, and says where it is from.
     """
-    corpora = known_corpora()
     if name not in corpora:
         raise PullError(f"{name}: no such corpus; there are: {', '.join(corpora)}")
     if name == "europarl":

@@ -9,9 +9,12 @@ import httpx
 import pytest
 
 from app.errors import PullError
-from app.hub.corpora import archive_of, fetch_archive, known_corpora, write_split
+from app.hub.corpora import archive_of, fetch_archive, read_corpora, write_split
 from app.hub.requests import FileServer
+from app.shipped import recipe_path
 from tests.app.hub.fake_hub import Broken
+
+CORPORA = read_corpora(recipe_path("en-fr"))
 
 PAIRS = [(f"House {i}.", f"Maison {i}.") for i in range(50)]
 
@@ -37,19 +40,18 @@ def tarred(sides: tuple[list[str], list[str]]) -> bytes:
 
 
 def test_the_recipe_says_where_corpora_are_from() -> None:
-    corpora = known_corpora()
-    assert corpora["tatoeba"].address == "https://www.manythings.org/anki"
-    assert corpora["tatoeba"].licence == "CC BY 2.0 FR"
-    assert corpora["europarl"].address == "https://www.statmt.org/europarl"
-    assert archive_of("tatoeba", "fr").path == "fra-eng.zip"
-    assert archive_of("europarl", "de").path == "v7/de-en.tgz"
+    assert CORPORA["tatoeba"].address == "https://www.manythings.org/anki"
+    assert CORPORA["tatoeba"].licence == "CC BY 2.0 FR"
+    assert CORPORA["europarl"].address == "https://www.statmt.org/europarl"
+    assert archive_of(CORPORA, "tatoeba", "fr").path == "fra-eng.zip"
+    assert archive_of(CORPORA, "europarl", "de").path == "v7/de-en.tgz"
 
 
 def test_what_cannot_be_fetched_says_where_it_is_from() -> None:
     with pytest.raises(PullError, match=r"from: https://github\.com/mdn\. Licence: CC BY-SA"):
-        archive_of("mdn", "fr")
+        archive_of(CORPORA, "mdn", "fr")
     with pytest.raises(PullError, match="no such corpus; there are: tatoeba, europarl"):
-        archive_of("tatoba", "fr")
+        archive_of(CORPORA, "tatoba", "fr")
 
 
 def test_a_download_that_breaks_is_resumed(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_a_download_that_breaks_is_resumed(tmp_path: Path) -> None:
     path = fetch_archive(server, "http://x/anki/fra-eng.zip", tmp_path, lambda _: None)
     assert asked == [None, "bytes=300-"]
     assert path.read_bytes() == content
-    assert list(archive_of("tatoeba", "fr").read(path)) == PAIRS
+    assert list(archive_of(CORPORA, "tatoeba", "fr").read(path)) == PAIRS
 
 
 def test_a_missing_archive_is_named(tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_a_missing_archive_is_named(tmp_path: Path) -> None:
 
 
 def test_parallel_files_of_an_archive_are_pairs(tmp_path: Path) -> None:
-    read = archive_of("europarl", "fr").read
+    read = archive_of(CORPORA, "europarl", "fr").read
     path = tmp_path / "fr-en.tgz"
     path.write_bytes(tarred(([one for one, _ in PAIRS], [other for _, other in PAIRS])))
     assert list(read(path)) == PAIRS
@@ -94,7 +96,7 @@ def test_another_file_in_its_place_is_refused(tmp_path: Path, name: str) -> None
     path = tmp_path / "page.html"
     path.write_text("<p>Not found</p>")
     with pytest.raises(PullError, match="not the expected archive"):
-        list(archive_of(name, "fr").read(path))
+        list(archive_of(CORPORA, name, "fr").read(path))
 
 
 def test_the_split_has_every_pair_once(tmp_path: Path) -> None:

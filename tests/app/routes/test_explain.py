@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.cli.import_cache import checkpoint_folder
+from app.hub.import_cache import checkpoint_folder
 from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.positions import sinusoidal_positions
