@@ -1,11 +1,10 @@
 /** The page's own language: its strings, and how it writes numbers and names of languages. */
 
 import { keep, kept } from "../state/kept.js";
-import { ENGLISH } from "./english.js";
 
-/** The languages of the page, by their own names, and their tables; one that is not shown is not loaded. */
+/** The languages of the page and their tables, which have the same strings; only the one that is shown is loaded. */
 const TABLES = {
-  en: async () => ENGLISH,
+  en: async () => (await import("./english.js")).ENGLISH,
   de: async () => (await import("./german.js")).GERMAN,
   es: async () => (await import("./spanish.js")).SPANISH,
   fr: async () => (await import("./french.js")).FRENCH,
@@ -34,7 +33,7 @@ export async function setLocale(code) {
 
 /** A string, with {name} replaced by its value, and {name:singular|plural} by the form for it. */
 export function t(name, values = {}) {
-  const text = table[name] ?? ENGLISH[name] ?? name;
+  const text = table[name] ?? name;
   const isOne = (n) => new Intl.PluralRules(locale).select(n) === "one";
   return text
     .replace(/\{(\w+):([^|{}]*)\|([^|{}]*)\}/g, (_, key, one, other) => (isOne(values[key]) ? one : other))
@@ -42,7 +41,7 @@ export function t(name, values = {}) {
 }
 
 /** Whether there is such a string. */
-export const has = (name) => name in ENGLISH;
+export const has = (name) => name in table;
 
 /** 0.834 → "83 %" or "83%". */
 export function percent(fraction, decimals = 0) {
