@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from app.cli import import_cache
+from app.hub import import_cache
 from app.hub.import_cache import checkpoint_folder, default_cache
 from model.checkpoint.reader import load_checkpoint
 from model.checkpoint.shelf_folder import find_checkpoints

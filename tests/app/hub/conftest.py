@@ -1,0 +1,3 @@
+from tests.app.cli.conftest import attend
+
+__all__ = ["attend"]
