@@ -203,7 +203,7 @@ export const ENGLISH = {
   "block.head": "Head {head}, layer {layer}",
   "block.next": "Next token",
   "block.logit": "logit",
-  "block.minus": "− log Σ e^z = {total}",
+  "block.minus": "− log Σ exp(z) = {total}",
   "block.vocabulary": "The five highest of the whole vocabulary; all probabilities add up to 1.",
   "block.predicts": "before “{token}”",
   "block.start": "The decoder begins with {piece}, at position 0.",

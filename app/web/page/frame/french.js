@@ -203,7 +203,7 @@ export const FRENCH = {
   "block.head": "Tête {head}, couche {layer}",
   "block.next": "Jeton suivant",
   "block.logit": "logit",
-  "block.minus": "− log Σ e^z = {total}",
+  "block.minus": "− log Σ exp(z) = {total}",
   "block.vocabulary": "Les cinq plus hauts de tout le vocabulaire ; toutes les probabilités font 1.",
   "block.predicts": "avant « {token} »",
   "block.start": "Le décodeur commence par {piece}, à la position 0.",

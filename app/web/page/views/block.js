@@ -23,6 +23,13 @@ export function kindOf(block) {
   return sublayer === "self_attention" ? "decoder" : "cross";
 }
 
+/** §3.5 in the order that a model has its dimensions in. */
+export function sinusoids({ position_layout: layout, position_offset: first }) {
+  const angle = `(pos${first ? ` + ${first}` : ""}) / 10000^{2i/${layout === "marian" ? "(d−2)" : "d"}}`.replace("(pos)", "pos");
+  const [sine, cosine] = layout === "interleaved" ? ["2i", "2i+1"] : ["i", "d/2+i"];
+  return [`PE(pos, ${sine}) = sin(${angle})`, `PE(pos, ${cosine}) = cos(${angle})`];
+}
+
 /** Title, equations and section of a block. */
 export function factsOf(block, config) {
   const { stack, sublayer, isNorm } = partsOf(block);
@@ -34,13 +41,13 @@ export function factsOf(block, config) {
   }
   const known = {
     embedding: ["figure.embedding", "block.embedding", [config.scale_embedding ? "x = E[token] · √d_{model}" : "x = E[token]"], "§3.4"],
-    position: ["figure.positions", "block.position", ["PE(pos, 2i) = sin(pos / 10000^{2i/d})", "PE(pos, 2i+1) = cos(pos / 10000^{2i/d})"], "§3.5"],
+    position: ["figure.positions", "block.position", sinusoids(config), "§3.5"],
     self_attention: [stack === "encoder" ? "figure.self" : "figure.masked", stack === "encoder" ? "block.self" : "block.masked", ATTENTION, "§3.2"],
     cross_attention: ["figure.cross", "block.cross", ATTENTION, "§3.2.3"],
     ssru: ["figure.ssru", "block.ssru", ["f_t = σ(W_f x_t + b_f)", "c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ W x_t", "max(0, c_t)"], "Kim et al. 2019, §3.2"],
     feed_forward: ["figure.ffn", "block.ffn", [`FFN(x) = ${ACTIVATIONS[config.activation]} W_2 + b_2`], "§3.3"],
     linear: ["figure.linear", "block.linear", [`x ${config.tie_output ? "E^T" : "W"}${config.output_bias ? " + b" : ""}`], "§3.4"],
-    softmax: ["Softmax", "block.softmax", ["p_i = e^{z_i} / Σ_j e^{z_j}"], "§3.4"],
+    softmax: ["Softmax", "block.softmax", ["p_i = exp(z_i) / Σ_j exp(z_j)"], "§3.4"],
   }[sublayer];
   const [title, text, equations, section] = known;
   return { title: t(title), text: t(text), equations, section };
@@ -59,7 +66,7 @@ export function rowsOf(block, config) {
   if (isNorm) return isPre ? [...normed, ...added] : [...added, ["LayerNorm(…)", sublayer, "norm", d]];
   switch (sublayer) {
     case "embedding": return [["E[token]", "embedding", "token", d]];
-    case "position": return [["PE(pos)", "embedding", "position", d], [config.scale_embedding ? "E[token] · √d_{model} + PE(pos)" : "E[token] + PE(pos)", "embedding", "sum", d]];
+    case "position": return [["E[token]", "embedding", "token", d], ["PE(pos)", "embedding", "position", d], [config.scale_embedding ? "E[token] · √d_{model} + PE(pos)" : "E[token] + PE(pos)", "embedding", "sum", d]];
     case "self_attention": return [...normed, ["q = x W^Q", sublayer, "query", d], ["k = x W^K", sublayer, "key", d], ["v = x W^V", sublayer, "value", d], "attention", ["Concat(head_1, …, head_h)", sublayer, "context", d], ["Concat(…) W^O", sublayer, "output", d]];
     case "cross_attention": return [...normed, ["q = x W^Q", sublayer, "query", d], "attention", ["Concat(head_1, …, head_h)", sublayer, "context", d], ["Concat(…) W^O", sublayer, "output", d]];
     case "ssru": return [...normed, ["W x_t", sublayer, "candidate", d], ["f_t", sublayer, "forget", d], ["c_t", sublayer, "cell", d], ["max(0, c_t)", sublayer, "output", d]];
@@ -103,7 +110,7 @@ function attentionTable({ columns, d_k: width, head, layer }) {
 function logitTable({ logits, log_sum_exp: total }) {
   return [table([t("block.next"), t("block.logit"), t("block.minus", { total: number(total, 3) }), "softmax"], logits.map(({ piece, logit, probability }) => el("tr", { data: { logit } },
     el("th", { scope: "row" }, label(piece)), el("td", { className: "n" }, number(logit, 3)), el("td", { className: "n" }, number(logit - total, 3)),
-    el("td", { className: "n" }, percent(probability, 2), bar(probability))))), el("p", { className: "quiet" }, t("block.vocabulary"))];
+    el("td", { className: "n" }, percent(probability, 2), bar(probability)))), "products-short"), el("p", { className: "quiet" }, t("block.vocabulary"))];
 }
 
 /** The panel of a block for an answer of POST /explain; `choose(changes)` asks for another layer, head or token. */

@@ -20,7 +20,7 @@ const { label, axes } = await page("views/tokens");
 const { headWeights } = await page("views/attention");
 const { cosines, period } = await page("views/positions");
 const { sublayers } = await page("views/figure1");
-const { kindOf, rowsOf } = await page("views/block");
+const { kindOf, rowsOf, sinusoids } = await page("views/block");
 const { piecesOf } = await page("views/formula");
 const { entropy, roleOf } = await page("views/head_role");
 const { headOf } = await page("views/maps");
@@ -300,6 +300,12 @@ test("figure 1 has the order of norms and additions of a model", () => {
 test("a formula has its scripts", () => {
   assert.deepEqual(piecesOf("x W^Q / √d_k"), [["", "x W"], ["^", "Q"], ["", " / √d"], ["_", "k"]]);
   assert.deepEqual(piecesOf("d_{model}·2"), [["", "d"], ["_", "model"], ["", "·2"]]);
+});
+
+test("the sinusoids are in the model's order", () => {
+  assert.deepEqual(sinusoids({ position_layout: "interleaved", position_offset: 0 }), ["PE(pos, 2i) = sin(pos / 10000^{2i/d})", "PE(pos, 2i+1) = cos(pos / 10000^{2i/d})"]);
+  assert.deepEqual(sinusoids({ position_layout: "marian", position_offset: 0 })[1], "PE(pos, d/2+i) = cos(pos / 10000^{2i/(d−2)})");
+  assert.ok(sinusoids({ position_layout: "halves", position_offset: 2 })[0].includes("(pos + 2) / 10000^{2i/d}"));
 });
 
 test("a head is named by where its weights go", () => {
