@@ -159,7 +159,7 @@ export const ENGLISH = {
   "figure.self": "Self-attention",
   "figure.masked": "Masked self-attention",
   "figure.ssru": "Recurrent unit (SSRU)",
-  "figure.ssru.note": "no attention: one state vector",
+  "figure.ssru.note": "one state, no attention",
   "figure.cross": "Cross-attention",
   "figure.ffn": "Feed-forward",
   "figure.norm": "Add & norm",

@@ -159,7 +159,7 @@ export const FRENCH = {
   "figure.self": "Auto-attention",
   "figure.masked": "Auto-attention masquée",
   "figure.ssru": "Unité récurrente (SSRU)",
-  "figure.ssru.note": "sans attention : un vecteur d’état",
+  "figure.ssru.note": "un état, sans attention",
   "figure.cross": "Attention croisée",
   "figure.ffn": "Propagation avant",
   "figure.norm": "Somme et norme",

@@ -5,7 +5,7 @@ import { t, whenLocaleChanges } from "../frame/strings.js";
 import { kindsOf } from "./tokens.js";
 
 const KEPT = "attend.tour";
-const PATIENCE = 8000;
+const PATIENCE = 60_000;
 
 /** The steps: their names, views, blocks of figure 1 to open, and what is pointed at. */
 export function stepsFor(model) {
