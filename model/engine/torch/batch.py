@@ -19,29 +19,23 @@ from model.engine.torch.encoder import NewSentence, by_length, encode_into
 from model.engine.torch.graphs import Capture, Graphs
 from model.engine.torch.history import BeamHistory
 from model.engine.torch.search import Report, advance, report_width
-from model.engine.torch.slots import MIN_POSITIONS, Slots, bucket, position_bucket
+from model.engine.torch.slots import (
+    MIN_POSITIONS,
+    Slots,
+    bucket,
+    position_bucket,
+    prepared_lengths,
+)
 from model.engine.torch.state import Sizes, State
-from model.transformer.config import TransformerConfig
 from model.transformer.transformer import Transformer
 
 MAX_LOGITS = 2**25
 """Maximum logits of a decoding step: 128 MB in float32. Beyond, slots are decoded in turns."""
 
-PREPARED_POSITIONS = 128
-"""Maximum positions of either side for which steps are recorded at the start."""
-
 _CHECKED_SENTENCES, _CHECKED_TOKENS = 4, 6
 """Random sentences, and their tokens, that are translated with graphs and without."""
 
-
 _log = logging.getLogger(__name__)
-
-
-def is_long(job: Job, config: TransformerConfig) -> bool:
-    """Whether a job may need more positions than steps are recorded for at the start."""
-    n_source = len(job.source_ids)
-    n_target = job.options.limits(n_source, config.max_length).n_tokens
-    return max(n_source, n_target) > PREPARED_POSITIONS
 
 
 class Shared(NamedTuple):
@@ -85,10 +79,8 @@ class Batch:
         """Memory on the device."""
         return self._state.n_bytes
 
-    # Graphs
-
     def prepare(self, options: SearchOptions) -> None:
-        """Record a step of every bucket up to `PREPARED_POSITIONS`; for an empty batch.
+        """Record a step of every bucket of `prepared_lengths`; for an empty batch.
 
         Does nothing without graphs, and ends them if they find something else than the steps
         that they recorded. If memory is short, steps are recorded when they occur a
@@ -96,16 +88,13 @@ class Batch:
         """
         if not self._graphs.enabled:
             return
-        longest = min(PREPARED_POSITIONS, self._model.config.max_length)
+        lengths = prepared_lengths(self._model.config)
         try:
             with memory_errors():
-                self._reserve(self._max_slots, longest, longest)
+                self._reserve(self._max_slots, lengths[0], lengths[0])
                 # The largest first: its memory serves the others.
                 slots = {bucket(n, self._max_slots) for n in range(1, self._max_slots + 1)}
-                lengths = {
-                    position_bucket(n, longest, recorded=True) for n in range(1, 1 + longest)
-                }
-                for sizes in product(*(sorted(n, reverse=True) for n in (slots, lengths, lengths))):
+                for sizes in product(sorted(slots, reverse=True), lengths, lengths):
                     for _ in range(2):  # the second time is recorded
                         self._decode(*sizes)
                     if not self._graphs.enabled:
@@ -138,8 +127,6 @@ class Batch:
             found.append(sorted((one.job_id, repr(one.outcome)) for one in ended))
         self._graphs = recorded
         return found[0] == found[1]
-
-    # Joining and leaving
 
     def join(self, jobs: Sequence[Job]) -> list[Job]:
         """Encode jobs into free slots. Returns those for which there is no slot or no memory."""
@@ -192,8 +179,6 @@ class Batch:
     def _leave(self, slot: int) -> Job:
         self._history.active[slot] = False
         return self._slots.vacate(slot)
-
-    # A step
 
     @property
     def _max_at_once(self) -> int:
@@ -275,8 +260,6 @@ class Batch:
             if job.stream and self._history.length[slot]:
                 yield job.id, self._history.agreed(slot)
 
-    # Sizes
-
     def _compact(self) -> None:
         """Move sentences to lower slots if a smaller bucket then holds them."""
         source, target = self._slots.compact()
@@ -294,12 +277,8 @@ class Batch:
     def _reserve(self, n_slots: int, n_target: int, n_source: int) -> None:
         """Grow to at least that many slots and positions."""
         longest = self._model.config.max_length
-        needed = Sizes(
-            bucket(n_slots, self._max_slots),
-            self._beam,
-            bucket(n_target, longest),
-            bucket(n_source, longest),
-        )
+        positions = (bucket(n, longest) for n in (n_target, n_source))
+        needed = Sizes(bucket(n_slots, self._max_slots), self._beam, *positions)
         grown = Sizes(*map(max, self._state.sizes, needed))
         if grown != self._state.sizes:
             state = self._empty(grown)

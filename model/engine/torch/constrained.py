@@ -17,6 +17,9 @@ from model.engine.protocol import Finished, Job
 from model.engine.torch.device import memory_errors, upload
 from model.transformer.transformer import Transformer
 
+MAX_BESIDE = 4
+"""Searches that advance in a step of batches, whose sentences wait for each of them."""
+
 
 def is_searched_alone(options: SearchOptions) -> bool:
     """Whether batches cannot run a search; of all processors, they have `min_length`."""
@@ -37,9 +40,13 @@ class _Search:
 
 
 class ConstrainedSearches:
-    """Jobs with constraints in flight; `edges` are those of the target vocabulary."""
+    """Jobs with constraints in flight; `edges` are those of the target vocabulary.
+
+    beside_batches  whether sentences of batches wait for each step
+    """
 
     def __init__(self, model: Transformer, edges: PieceEdges) -> None:
+        self.beside_batches = False
         self._model = model
         self._edges = edges
         self._searches: dict[int, _Search] = {}
@@ -67,17 +74,19 @@ class ConstrainedSearches:
         self._searches.clear()
 
     def advance(self) -> tuple[list[Finished], list[Job]]:
-        """Advance every search by a token; return those that ended.
+        """Advance every search by a token, a few if `beside_batches`; return those that ended.
 
         Also return the jobs for which memory is short, which leave. Any other error is its search's
         outcome.
         """
         finished: list[Finished] = []
         left: list[Job] = []
-        for job_id, search in list(self._searches.items()):
+        at_once = MAX_BESIDE if self.beside_batches else None
+        for job_id, search in list(self._searches.items())[:at_once]:
             try:
                 with memory_errors():
                     search.agreed = next(search.steps)
+                self._searches[job_id] = self._searches.pop(job_id)  # it is the others' turn
                 continue
             except StopIteration as end:
                 finished.append(Finished(job_id, outcome(end.value[0])))

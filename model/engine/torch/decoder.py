@@ -16,6 +16,7 @@ from torch.nn import functional
 from model.engine.torch.state import State
 from model.transformer.attention import MultiHeadAttention
 from model.transformer.decoder import DecoderLayer
+from model.transformer.embedding import OutputProjection
 from model.transformer.transformer import Transformer
 
 
@@ -73,7 +74,7 @@ class _Linear(NamedTuple):
 class Fed(NamedTuple):
     """The result of a position.
 
-    logits     [R, V]
+    logits     [R, V], in float32 where the device can
     ancestors  [N, K, T·K] as in `State`, including the present position
     """
 
@@ -169,8 +170,23 @@ class StepDecoder:
             x = layer.self_attention_sublayer(x, recur if layer.is_recurrent else attend_self)
             x = layer.cross_attention_sublayer(x, attend_cross)
             x = layer.feed_forward_sublayer(x, layer.feed_forward)
-        logits: Tensor = model.output(model.decoder.norm(x))
-        return Fed(logits, ancestors)
+        return Fed(_logits(model.output, model.decoder.norm(x)), ancestors)
+
+
+_WIDENING = {"cuda"}
+"""Devices whose products of half precision may be in float32."""
+
+
+def _logits(output: OutputProjection, x: Tensor) -> Tensor:
+    """[R, D] → [R, V], on GPUs in float32.
+
+    In bfloat16, logits of 8 to 16 would be multiples of 1/16, and the best two often equal.
+    """
+    if x.dtype == torch.float32 or x.device.type not in _WIDENING:
+        logits: Tensor = output(x)
+        return logits
+    logits = torch.mm(x, output.weight.t(), out_dtype=torch.float32)
+    return logits if output.bias is None else logits.add_(output.bias)
 
 
 def _of_self(layer: DecoderLayer) -> _Linear:

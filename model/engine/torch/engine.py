@@ -13,13 +13,13 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Traits
 from model.engine.jobs import check_job, grown
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
-from model.engine.torch.batch import Batch, Shared, is_long
+from model.engine.torch.batch import Batch, Shared
 from model.engine.torch.constrained import ConstrainedSearches, is_searched_alone
 from model.engine.torch.decoder import StepDecoder
 from model.engine.torch.device import ReportReader, release_cache
 from model.engine.torch.explanations import TorchExplanations
 from model.engine.torch.graphs import Capture, capture_for
-from model.engine.torch.slots import MAX_ROWS, MAX_ROWS_ELSEWHERE, Capacity
+from model.engine.torch.slots import MAX_ROWS, MAX_ROWS_ELSEWHERE, Capacity, is_long
 from model.transformer.transformer import Transformer
 
 MAX_IDLE_BATCHES = 2
@@ -226,6 +226,7 @@ class TorchEngine(TorchExplanations):
     def _advance(self) -> list[Finished]:
         """Advance every sentence by a token; return those that ended."""
         finished: list[Finished] = []
+        self._constrained.beside_batches = any(map(len, self._batches.values()))
         for part in filter(len, self._parts):
             ended, left = part.advance()
             finished += ended

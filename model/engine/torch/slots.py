@@ -16,6 +16,23 @@ MIN_POSITIONS = 8
 MIN_RECORDED_POSITIONS = 16
 """Fewest positions of either side of a recorded step."""
 
+PREPARED_POSITIONS = 128
+"""Maximum positions of either side for which steps are recorded at the start."""
+
+
+def is_long(job: Job, config: TransformerConfig) -> bool:
+    """Whether a job may need more positions than steps are recorded for at the start."""
+    n_source = len(job.source_ids)
+    n_target = job.options.limits(n_source, config.max_length).n_tokens
+    return max(n_source, n_target) > PREPARED_POSITIONS
+
+
+def prepared_lengths(config: TransformerConfig) -> list[int]:
+    """Return the numbers of positions for which steps are recorded at the start, largest first."""
+    longest = min(PREPARED_POSITIONS, config.max_length)
+    lengths = {position_bucket(n, longest, recorded=True) for n in range(1, 1 + longest)}
+    return sorted(lengths, reverse=True)
+
 
 def bucket(size: int, largest: int) -> int:
     """Return the smallest of 1, 2, 4, 8, 12, 16, 24, 32, 48, 64, … that holds `size`.

@@ -13,8 +13,8 @@ from model.decoding.shortlist import Shortlist
 from model.engine.eager import EagerEngine
 from model.engine.explanations import AttentionRow
 from model.engine.protocol import EngineInfo, Job
-from model.engine.torch import batch as batch_module
 from model.engine.torch import engine as engine_module
+from model.engine.torch import slots as slots_module
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import run
 from tests.model.engine.jobs import check_same, draw_jobs, limited
@@ -141,7 +141,7 @@ def test_idle_batches_are_dropped_but_the_latest(model: Transformer) -> None:
 def test_long_sentences_have_slots_of_their_own_which_go_with_them(
     endless: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_module, "PREPARED_POSITIONS", 16)
+    monkeypatch.setattr(slots_module, "PREPARED_POSITIONS", 16)
     engine = torch_engine(endless)
     short, long = limited(0, 9, beam=2, source=(5, 3, 1)), limited(1, 17, beam=2, source=(6, 3, 1))
     engine.admit([short, long])

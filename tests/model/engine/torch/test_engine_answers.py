@@ -1,6 +1,7 @@
 """The engine finds what the reference finds, in any company."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from model.engine.eager import EagerEngine
 from model.engine.protocol import Job
 from model.engine.run import run_jobs
 from model.engine.torch import batch as batch_module
+from model.engine.torch import constrained as constrained_module
+from model.engine.torch import decoder as decoder_module
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import alone, in_company, run
 from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
@@ -121,3 +124,51 @@ def test_half_precision_is_near_the_reference(make_speaker: MakeModel, dtype: to
     for one, other in zip(found, expected, strict=True):
         if one.ids == other.ids:
             assert one.score == pytest.approx(other.score, abs=0.2)
+
+
+def test_logits_of_half_precision_are_compared_in_float32(
+    make_speaker: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a product as GPUs have it; in bfloat16, the best two of these would often be equal."""
+
+    def widening(a: torch.Tensor, b: torch.Tensor, *, out_dtype: torch.dtype) -> torch.Tensor:
+        return a.to(out_dtype) @ b.to(out_dtype)
+
+    output = make_speaker(**FAMILY["heads of 36"]).to(torch.bfloat16).output
+    states = torch.randn(4096, output.weight.shape[1], generator=torch.manual_seed(1)).bfloat16()
+    rounded = decoder_module._logits(output, states)
+    monkeypatch.setitem(vars(torch), "mm", widening)
+    monkeypatch.setattr(decoder_module, "_WIDENING", {"cpu"})
+    logits = decoder_module._logits(output, states)
+    assert logits.dtype == torch.float32
+    assert torch.equal(logits, output.float()(states.float()))
+    best = rounded.topk(2).values
+    assert (best[:, 0] == best[:, 1]).any()
+    best = logits.topk(2).values
+    assert not (best[:, 0] == best[:, 1]).any()
+
+
+def test_few_searches_with_terms_delay_a_step_of_others(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = draw_edges(model, 1)
+    jobs = draw_constrained(model, edges, 12, 2)
+    plain = replace(jobs[0], id=100, options=replace(jobs[0].options, constraints=()))
+    n_begun: list[int] = []
+    steps = constrained_module.constrained_steps
+
+    def counted(*arguments: Any) -> Any:
+        n_begun.append(len(jobs))
+        return (yield from steps(*arguments))
+
+    monkeypatch.setattr(constrained_module, "constrained_steps", counted)
+    engine = torch_engine(model, edges=edges)
+    engine.admit([plain, *jobs])
+    engine.interrupt()
+    outcomes = dict(engine.step())
+    engine.interrupt()
+    outcomes |= dict(engine.step())
+    assert len(n_begun) <= 2 * constrained_module.MAX_BESIDE + len(jobs) * (plain.id in outcomes)
+    outcomes |= run(engine, [])
+    for job in (plain, *jobs):
+        check_same(outcomes[job.id], wanted(model, job, edges))

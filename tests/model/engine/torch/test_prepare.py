@@ -5,7 +5,7 @@ import torch
 
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Rule
-from model.engine.torch import batch as batch_module
+from model.engine.torch import slots as slots_module
 from model.engine.torch.engine import TorchEngine
 from model.engine.torch.graphs import Work
 from model.engine.torch.slots import MAX_ROWS
@@ -39,7 +39,7 @@ class FakeGraphs:
 
 @pytest.fixture(autouse=True)
 def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_module, "PREPARED_POSITIONS", 32)
+    monkeypatch.setattr(slots_module, "PREPARED_POSITIONS", 32)
     monkeypatch.setitem(MAX_ROWS, "cpu", 8)
 
 
