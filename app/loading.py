@@ -53,7 +53,7 @@ def load_runtime(
 ) -> Runtime:
     """Load the checkpoints onto their devices and build the runtime. Blocks.
 
-    Of the folder of models only the configurations are read; see `find_checkpoints`. Raises
+    Models of a folder are loaded on demand: only their configurations are read now. Raises
     `ModelError`, and `SettingsError` if two checkpoints claim a direction or a pinned model does
     not exist.
     """

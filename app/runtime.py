@@ -162,7 +162,6 @@ class Lifecycle:
 
     load     builds the runtime, blocking; called at the start and for every reload
     settled  called after the start, and after a reload once the old runtime has stopped
-    address  where requests come in, for the log; None if unknown
     """
 
     def __init__(
@@ -174,7 +173,7 @@ class Lifecycle:
         self._load = load
         self._metrics = metrics
         self._settled = settled
-        self.address: str | None = None
+        self.address: str | None = None  # for the log
         self._runtime: Runtime | None = None
         self._loading = False
         self._draining = False

@@ -21,8 +21,7 @@ from app.shelf.slot import Failure, LoadQueue, M, ModelSlot
 from model.errors import ModelError
 
 LEEWAY = 0.1
-"""Seconds before its deadline at which a request stops waiting for a model, to be answered with a
-Retry-After in time."""
+"""Seconds before its deadline at which a request stops waiting for a model, to answer in time."""
 
 Clock = Callable[[], float]
 
@@ -141,8 +140,7 @@ class Shelf(Generic[M]):
             slot.returned.set()
             slot.idle_since = self._clock()
             self._await_idleness()
-        # Without a limit, the sum is not computed.
-        if self.max_bytes < math.inf and self.n_bytes > self.max_bytes:
+        if self.max_bytes < math.inf and self.n_bytes > self.max_bytes:  # the sum takes a while
             self._wake()
 
     def _await_idleness(self) -> None:
@@ -166,8 +164,7 @@ class Shelf(Generic[M]):
             raise slot.failure.as_error(slot.name, now)
         self._queue.add(slot)
         left = deadline - now - LEEWAY
-        # The next load always starts: after a slow one, forecasts would otherwise refuse all loads
-        # that could correct them.
+        # The next load always starts, to correct the forecast after a slow one.
         if slot is not self._queue.first and (wait := self._queue.seconds_until(slot)) > left:
             if not slot.waiting:
                 self._queue.remove(slot)
@@ -234,8 +231,7 @@ class Shelf(Generic[M]):
         finally:
             slot.loading = False
         slot.model, slot.failure = model, None
-        slot.last_used = next(self._uses)
-        slot.idle_since = self._clock()
+        slot.last_used, slot.idle_since = next(self._uses), self._clock()
         slot.expected = model.n_bytes
         for future in slot.take_waiting():
             self._take(slot)
@@ -245,8 +241,7 @@ class Shelf(Generic[M]):
         self._metrics.model_loaded(slot.name, "done", seconds)
         _log.info(
             "model loaded",
-            model=slot.name, seconds=round(seconds, 3), bytes=model.n_bytes,
-            all_bytes=self.n_bytes,
+            model=slot.name, seconds=round(seconds, 3), bytes=model.n_bytes, all_bytes=self.n_bytes,
         )  # fmt: skip
 
     def _fail(self, slot: ModelSlot[M], error: Exception) -> None:
@@ -280,8 +275,8 @@ class Shelf(Generic[M]):
     def _least_recently_used(self, *, or_busy: bool = False) -> ModelSlot[M] | None:
         """Return an unused model if there is one; else, with `or_busy`, one in use."""
         unused = [one for one in self._evictable if not one.n_leases]
-        candidates = unused or (self._evictable if or_busy else [])
-        return min(candidates, key=lambda one: one.last_used, default=None)
+        in_use = self._evictable if or_busy else []
+        return min(unused or in_use, key=lambda one: one.last_used, default=None)
 
     @property
     def _evictable(self) -> list[ModelSlot[M]]:

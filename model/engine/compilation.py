@@ -2,6 +2,12 @@
 
 import time
 
+EXPECTED_SECONDS = 60.0
+"""Assumed for the whole until the pace shows."""
+
+WEIGHT = 0.1
+"""Fraction of the whole as which the assumption counts."""
+
 
 class Progress:
     """The compilation that this process waits for, if any.
@@ -23,11 +29,11 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Forecast by the pace so far; None if nothing is compiled, or while it is too early."""
-        since = self._since
-        if since is None or self.fraction < 0.02:
+        """Forecast by the pace so far; None if nothing is compiled."""
+        if self._since is None:
             return None
-        return (time.monotonic() - since) * (1 - self.fraction) / self.fraction
+        seconds = time.monotonic() - self._since + WEIGHT * EXPECTED_SECONDS
+        return seconds * (1 - self.fraction) / (self.fraction + WEIGHT)
 
 
 COMPILATION = Progress()

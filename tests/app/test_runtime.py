@@ -227,7 +227,7 @@ async def test_while_kernels_are_compiled_clients_learn_when_to_come_back(
             _ = lifecycle.started
     finally:
         COMPILATION.end()
-    assert (soon.value.retry_after, later.value.retry_after) == (1, 33)
+    assert (soon.value.retry_after, later.value.retry_after) == (163, 38)
     with pytest.raises(StartingError) as after:
         _ = lifecycle.started
     assert after.value.retry_after == 1
