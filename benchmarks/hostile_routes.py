@@ -115,25 +115,27 @@ def attacks() -> Iterator[tuple[str, str, Iterator[bytes]]]:
     """Yield a method and path, the kind of request, and requests."""
     for name, fields in ONE.items():
         texts = (case.make(largest(case)) for case in cases("text"))
-        yield f"POST {name}", "one text", (_post(name, fields(str(text))) for text in texts)
+        yield f"POST {name}", "one text", (post(name, fields(str(text))) for text in texts)
     n_texts: int = Settings.model_fields["max_texts"].default
     for name, for_texts in MANY.items():
         kinds = ("a", "a house.", "12.5", "« « «", "漢")
         yield (
             f"POST {name}", "many texts",
-            (_post(name, for_texts([kind] * n_texts)) for kind in kinds),
+            (post(name, for_texts([kind] * n_texts)) for kind in kinds),
         )  # fmt: skip
     for name in FREE:
         method, path = name.split()
-        yield name, "no body", iter([_raw(httpx.Request(method, f"http://{HOST}{path}"))])
+        yield name, "no body", iter([raw(httpx.Request(method, f"http://{HOST}{path}"))])
 
 
-def _post(name: str, fields: Fields) -> bytes:
+def post(name: str, fields: Fields) -> bytes:
+    """Return a POST request to a path, which a variant may follow after a comma."""
     url = f"http://{HOST}{name.partition(',')[0]}"
-    return _raw(httpx.Request("POST", url, headers={"X-Request-Timeout": DEADLINE}, **fields))
+    return raw(httpx.Request("POST", url, headers={"X-Request-Timeout": DEADLINE}, **fields))
 
 
-def _raw(request: httpx.Request) -> bytes:
+def raw(request: httpx.Request) -> bytes:
+    """Return the bytes of a request."""
     body = request.read()
     headers = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
     length = "" if body or request.method != "POST" else "Content-Length: 0\r\n"
