@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from model.decoding.constrained import constrained_steps
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Job
 from model.engine.run import run_jobs
@@ -155,7 +156,7 @@ def test_few_searches_with_terms_delay_a_step_of_others(
     jobs = draw_constrained(model, edges, 12, 2)
     plain = replace(jobs[0], id=100, options=replace(jobs[0].options, constraints=()))
     n_begun: list[int] = []
-    steps = constrained_module.constrained_steps
+    steps = constrained_steps
 
     def counted(*arguments: Any) -> Any:
         n_begun.append(len(jobs))
