@@ -3,15 +3,19 @@
 import base64
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 
+from model.interop.languages import Languages
+from model.interop.marian_import import import_marian
 from tests.app.asking import answered
 from tests.app.conftest import Client, Serve
 from tests.cases import cases
+from tests.marian_folder import MakeFolder
 
 
 async def test_the_answer_has_the_fields_of_the_contract(served: Client) -> None:
@@ -34,6 +38,40 @@ async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve
         [translation] = alone["translations"]
         assert among["text"] == translation["text"]
         assert among["score"] == pytest.approx(translation["score"], abs=1e-4)
+
+
+async def test_a_seed_gives_the_same_sample(served: Client) -> None:
+    async def sampled(seed: int, *beside: str) -> str:
+        answer = await answered(
+            served, text=["The old dog.", *beside], target="fr", max_target_tokens=12,
+            temperature=5.0, seed=seed, no_repeat_ngram_size=2,
+        )  # fmt: skip
+        text: str = answer["translations"][0]["text"]
+        return text
+
+    drawn = [await sampled(seed) for seed in range(6)]
+    assert len(set(drawn)) > 3
+    assert [await sampled(seed, "Cat.", "A dog.") for seed in range(6)] == drawn
+
+
+async def test_sampling_needs_a_greedy_search(served: Client) -> None:
+    body = {"text": "Cat.", "target": "fr", "temperature": 1.0, "beam_size": 2}
+    refused = await served.post("/translate", json=body)
+    assert refused.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert refused.json()["errors"][0]["pointer"] == "/temperature"
+
+
+async def test_a_text_names_its_target(
+    serve: Serve, make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    import_marian(make_folder(multi=True), tmp_path / "ours", None, Languages(["en"]))
+    async with serve(checkpoint=tmp_path / "ours") as client:
+        answer = await answered(
+            client, text=[">>por_BR<< the dog", "the dog"], target="fr", max_target_tokens=9
+        )
+        named = await answered(client, text="the dog", target="pt-BR", max_target_tokens=9)
+    assert [one["target"] for one in answer["translations"]] == ["pt-BR", "fr"]
+    assert answer["translations"][0]["text"] == named["translations"][0]["text"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.decoding.processors import LogitsProcessors
 from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError
 from model.interop import argos_reader
@@ -34,7 +35,10 @@ def test_a_file_and_its_folder_are_the_same_model(tmp_path: Path) -> None:
     assert again.config.name == "translate-en_fr-1_9"
     assert again.config.model_copy(update={"name": "en_fr"}) == ours.config
     assert (ours.config.beam_size, ours.config.length_penalty) == (4, 0.2)
-    assert ours.config.search_rule == HuggingFaceRule(early_stopping=True, max_target_tokens=256)
+    assert ours.config.search_rule == HuggingFaceRule(
+        early_stopping=True, max_target_tokens=256, processors="ctranslate2"
+    )
+    assert ours.config.logits_processors == LogitsProcessors(min_length=1)
     assert ours.tokenizer.source_ids("the cat", "fr")[-1] != ours.tokenizer.eos_id
 
 

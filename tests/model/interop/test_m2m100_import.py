@@ -230,11 +230,9 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "another end": (changing("config.json", eos_token_id=5),
         "eos_token_id = 2, not 5 as config.json implies"),
     "another search": (
-        changing(
-            "generation_config.json", num_beams=12, no_repeat_ngram_size=3, bad_words_ids=[[7]]
-        ),
-        "generation_config.json: num_beams = 12; generation_config.json: no_repeat_ngram_size = 3; "
-        "bad_words_ids = [[7]], not [[pad_token_id]]",
+        changing("generation_config.json", num_beams=12, do_sample=True, bad_words_ids=[[7000]]),
+        "generation_config.json: num_beams = 12; generation_config.json: do_sample = true; "
+        "bad_words_ids or suppress_tokens: 7000 is outside the vocabulary",
     ),
     "swapped symbols": (
         lambda f: write_json(
