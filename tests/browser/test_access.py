@@ -28,7 +28,7 @@ def go(page: Page, view: str) -> None:
 def serious_findings(page: Page, axe: str) -> list[str]:
     page.run(axe)
     found = page.driver.execute_async_script(
-        "const done = arguments[arguments.length - 1]; axe.run(document).then((result) => done(result.violations))"  # noqa: E501
+        "const done = arguments[arguments.length - 1]; const rules = { 'label-content-name-mismatch': { enabled: true } }; axe.run(document, { rules }).then((result) => done(result.violations))"  # noqa: E501
     )
     return [
         f"{one['id']}: {json.dumps([node['html'][:120] for node in one['nodes']])}"

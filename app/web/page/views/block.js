@@ -97,7 +97,7 @@ const bar = (share) => {
 const table = (heads, rows, name = "") => el("div", { className: "scroller", tabIndex: 0, role: "region", ariaLabel: `${heads[0]}: ${rows[0].querySelector("th").textContent}` },
   el("table", { className: `numbers ${name}` }, el("thead", {}, el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, rows)));
 
-const vectorTable = (rows) => table([t("block.step"), t("block.shape"), t("block.vector"), t("block.first"), t("block.length")], rows);
+const vectorTable = (rows) => table([t("block.step"), t("block.shape"), t("block.vector"), t("block.first"), t("block.length")], rows, "vectors");
 
 /** q·k, ÷ √d_k, mask and softmax of the chosen head: equation 1 for one row. */
 function attentionTable({ columns, d_k: width, head, layer }) {
