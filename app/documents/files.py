@@ -111,7 +111,7 @@ FORMATS: dict[str, FileFormat] = {
     ".odp": _archive(_OPEN_DOCUMENT + "presentation", open_document_parts),
     ".ods": _archive(_OPEN_DOCUMENT + "spreadsheet", open_document_parts),
     ".epub": _archive("epub+zip", epub_parts),
-    ".pdf": FileFormat("text/plain", PdfFile, result=".txt"),
+    ".pdf": FileFormat("text/plain", PdfFile, lambda data: 10 * len(data), result=".txt"),
 }
 """Formats by file name extension."""
 

@@ -20,6 +20,7 @@ _FULL, _FULL_SENTENCE = 0.75, 0.95
 """Shares of the longest lines' length from which a paragraph goes on in the next line."""
 
 _SENTENCE_END = re.compile(r"[.!?:]$")
+_DIVIDED = re.compile(r"(?<=[^\W\d_])-\n([^\W\d_])")
 
 
 class PdfFile:
@@ -60,20 +61,18 @@ def _parts(page: str) -> Iterator[str | Document]:
     """Yield the paragraphs of a page, with an empty line behind each."""
     lines = [line.strip() for line in page.split("\n")]
     width = sorted(map(len, lines))[len(lines) * 9 // 10]
-    paragraph = ""
+    paragraph: list[str] = []
     for line, following in pairwise([*lines, ""]):
-        paragraph = _joined(paragraph, line)
+        paragraph.append(line)
         is_full = len(line) > width * (_FULL_SENTENCE if _SENTENCE_END.search(line) else _FULL)
         if is_full and following and not LABEL.match(following):
             continue
-        if paragraph:
-            yield Line(paragraph) if any(map(str.isalpha, paragraph)) else paragraph
+        if text := _DIVIDED.sub(_joined, "\n".join(paragraph)).replace("\n", " "):
+            yield Line(text) if any(map(str.isalpha, text)) else text
             yield "\n\n"
-        paragraph = ""
+        paragraph = []
 
 
-def _joined(paragraph: str, line: str) -> str:
-    """Join a line, without the hyphen of a divided word."""
-    if line[:1].islower() and re.search(r"[^\W\d_]-\Z", paragraph):
-        return paragraph[:-1] + line
-    return f"{paragraph} {line}".strip()
+def _joined(hyphen: re.Match[str]) -> str:
+    """Join a divided word."""
+    return hyphen[1] if hyphen[1].islower() else hyphen[0]

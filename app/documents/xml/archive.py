@@ -27,6 +27,7 @@ MAX_XML_BYTES = 20_000_000
 MAX_TAGS = 500_000
 """Maximum tags of all parts that are parsed: a novel of 1,000 pages has half as many."""
 
+CHUNK_BYTES = 1_000_000
 MAX_DEPTH = 100
 """Maximum nesting of elements; text in a box in a table in a cell has about thirty."""
 
@@ -34,7 +35,7 @@ Read: TypeAlias = Callable[[str], Document]
 Readers: TypeAlias = Mapping[str, Read]
 """How each part with text is read, by its name in the archive."""
 
-_ATTRIBUTE = re.compile(r"""\b([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ATTRIBUTE = re.compile(r"""(?<=\s)([\w:.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
 _XML_SUFFIXES = (".xml", ".xhtml", ".html", ".htm", ".ncx", ".opf")
 _DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError)
 
@@ -95,8 +96,16 @@ class Archive:
             raise UnreadableFileError(f"the parts with text may have {MAX_TAGS:,} tags")
 
     def has(self, name: str, content: bytes) -> bool:
-        """Whether a part has this content."""
-        return name in self.names and content in self._file.read(name)
+        """Whether a part, which may be large, has this content."""
+        if name not in self.names:
+            return False
+        with self._file.open(name) as part:
+            end = b""
+            while chunk := part.read(CHUNK_BYTES):
+                if content in end + chunk:
+                    return True
+                end = chunk[-len(content) :]
+        return False
 
     def elements(self, name: str) -> Iterator[tuple[str, dict[str, str]]]:
         """Yield the elements of a part in order: the name without prefix, and the attributes.

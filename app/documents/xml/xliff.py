@@ -13,13 +13,14 @@ from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 from app.text.markup.tokens import MarkupError, Token, end_of_element
 
-_ROOT = re.compile(r"""<xliff\b[^>]*?\sversion\s*=\s*["']([12])\.""")
+_ROOT = re.compile(r"""<xliff\b[^<>]*?\sversion\s*=\s*["']([12])\.""")
 _UNTRANSLATED = re.compile(r"""\bstate\s*=\s*["'](?:new|needs-translation|initial)["']""")
 _INLINE = Vocabulary(paragraphs=frozenset(), inline=frozenset({"g", "pc", "mrk"}))
 _UNITS = {"1": "trans-unit", "2": "segment"}
+_ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*?(?=/?>)"""
 _LANGUAGE = {
-    "1": (re.compile(r"<file\b[^>]*?(?=/?>)"), "target-language"),
-    "2": (re.compile(r"<xliff\b[^>]*?(?=/?>)"), "trgLang"),
+    "1": (re.compile(rf"<file\b{_ATTRIBUTES}"), "target-language"),
+    "2": (re.compile(rf"<xliff\b{_ATTRIBUTES}"), "trgLang"),
 }
 """The element and attribute that name the language of targets."""
 

@@ -1,6 +1,7 @@
 import io
 import re
 import zipfile
+from contextlib import suppress
 
 import docx
 import pytest
@@ -213,6 +214,22 @@ def test_time_is_linear_in_the_number_of_paragraphs() -> None:
         open_word(broken("word/document.xml", xml))
 
     assert_linear(opened, 50_000)
+
+
+@pytest.mark.parametrize("unit", ["a.", "a ", "a='b' ", "<b a='c'/>"])
+def test_time_is_linear_in_the_length_of_a_list_of_parts(unit: str) -> None:
+    def opened(n: int) -> None:
+        tag = unit if unit.startswith("<") else f"<x {unit}/>"
+        xml = CONTENTS.replace("<Override", tag.replace(unit, unit * n) + "<Override", 1)
+        with suppress(UnreadableFileError):  # an attribute without a value, or twice the same
+            open_word(broken("[Content_Types].xml", xml))
+
+    assert_linear(opened, 20_000)
+
+
+def test_what_is_searched_may_be_between_two_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.documents.xml.archive.CHUNK_BYTES", 7)
+    assert "an inline text" in FORMATS[".xlsx"].open(sample_archive(".xlsx")).texts
 
 
 def test_a_part_that_is_listed_often_is_one_part() -> None:

@@ -4,6 +4,7 @@ from app.documents.xml.xliff import open_xliff
 from app.errors import UnreadableFileError
 from app.text.document import Answer
 from tests.app.documents.answering import shouted
+from tests.linear import assert_linear
 
 XLIFF_1 = """<?xml version="1.0"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"><body>
@@ -59,6 +60,7 @@ def test_the_language_of_targets_is_named_unless_it_is() -> None:
         (XLIFF_1, '<file original="a" target-language="de">'),
         (XLIFF_2.replace(' trgLang="fr"', ""), '<xliff version="2.1" srcLang="en" trgLang="de">'),
         (XLIFF_2, ' trgLang="fr">'),
+        (XLIFF_1.replace('"a"', '"a/>b"'), '<file original="a/>b" target-language="de">'),
     ):
         opened = open_xliff(xliff)
         answers = [Answer(text, languages=("en", "de")) for text in opened.texts]
@@ -72,3 +74,11 @@ def test_the_language_of_targets_is_named_unless_it_is() -> None:
 def test_errors_are_reported(text: str) -> None:
     with pytest.raises(UnreadableFileError, match=r"not XLIFF|not well-formed XML"):
         open_xliff(text)
+
+
+def test_time_is_linear_without_an_end() -> None:
+    def opened(n: int) -> None:
+        with pytest.raises(UnreadableFileError, match="not XLIFF"):
+            open_xliff("<xliff " * n)
+
+    assert_linear(opened, 50_000)
