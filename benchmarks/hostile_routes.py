@@ -128,10 +128,10 @@ def attacks() -> Iterator[tuple[str, str, Iterator[bytes]]]:
         yield name, "no body", iter([raw(httpx.Request(method, f"http://{HOST}{path}"))])
 
 
-def post(name: str, fields: Fields) -> bytes:
+def post(name: str, fields: Fields, deadline: str = DEADLINE) -> bytes:
     """Return a POST request to a path, which a variant may follow after a comma."""
     url = f"http://{HOST}{name.partition(',')[0]}"
-    return raw(httpx.Request("POST", url, headers={"X-Request-Timeout": DEADLINE}, **fields))
+    return raw(httpx.Request("POST", url, headers={"X-Request-Timeout": deadline}, **fields))
 
 
 def raw(request: httpx.Request) -> bytes:

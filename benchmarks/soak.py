@@ -27,6 +27,10 @@ from benchmarks.report import Cell, Report, publish
 from benchmarks.server import Server, attend_command, free_port, memory, start_at, stop
 
 N_CLIENTS = 16
+
+PATIENCE = "60"
+"""Seconds in which a request wants its answer."""
+
 N_TEXTS = 300
 """Different texts of each route."""
 
@@ -45,9 +49,9 @@ def requests() -> Iterator[bytes]:
         text = f"The old house number {number} is green. La maison {number} est verte."
         for name, fields in ONE.items():
             if name not in WITHOUT_LENGTH:
-                yield post(name, fields(text))
+                yield post(name, fields(text), PATIENCE)
         for name, for_texts in MANY.items():
-            yield post(name, for_texts([f"a house {number}", text, "12.5"]))
+            yield post(name, for_texts([f"a house {number}", text, "12.5"]), PATIENCE)
         for name in FREE:
             if name not in WITHOUT_LENGTH:
                 method, path = name.split()

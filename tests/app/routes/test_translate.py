@@ -323,7 +323,10 @@ async def test_an_answer_from_memory_is_the_answer(serve: Serve) -> None:
         anew = await answered(client, target="fr", **body)
     async with serve() as client:
         assert await answered(client, target="fr", **body) == anew
-        response = await client.post("/translate", json={"target": "fr"} | body)
-    assert response.json() == anew
-    [milliseconds] = re.findall(r"decode;dur=([\d.]+)", response.headers["Server-Timing"])
-    assert float(milliseconds) < 0.1
+        responses = [
+            await client.post("/translate", json={"target": "fr"} | body) for _ in range(20)
+        ]
+    assert all(response.json() == anew for response in responses)
+    timings = "".join(response.headers["Server-Timing"] for response in responses)
+    milliseconds = map(float, re.findall(r"decode;dur=([\d.]+)", timings))
+    assert min(milliseconds) < 0.1  # of a single one, the thread may be preempted

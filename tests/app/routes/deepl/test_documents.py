@@ -118,7 +118,7 @@ async def test_a_deleted_document_is_free(serve: Serve, monkeypatch: pytest.Monk
             key = {"document_key": handle["document_key"]}
             assert (await client.delete(path, params=key)).status_code == httpx.codes.NO_CONTENT
             refusal(await client.delete(path, params=key), 404, "message")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (await client.get("/v2/usage")).json()["character_count"]:
                 await asyncio.sleep(0.01)
         engine.release(1000)

@@ -62,7 +62,7 @@ class Work:
 
 @asynccontextmanager
 async def ends_soon() -> AsyncIterator[None]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         yield
 
 
