@@ -133,7 +133,7 @@ class Runtime:
         await self.stop()
 
     async def stop(self) -> None:
-        """Accept no more work, finish what was submitted, stop the engines."""
+        """Stop accepting work, finish submitted work, stop the engines."""
         await self.shelf.stop()
 
 
@@ -286,11 +286,11 @@ class Lifecycle:
         self._draining = True
 
     def close(self) -> None:
-        """Accept no more requests."""
+        """Stop accepting requests."""
         self._draining = self._closed = True
 
     async def stop(self) -> None:
-        """Accept no more work, finish what was admitted, stop the engines."""
+        """Stop accepting work, finish admitted work, stop the engines."""
         self.close()
         for old in self._retiring.values():
             old.abandon()

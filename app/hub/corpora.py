@@ -21,7 +21,7 @@ PIVOT = "en"
 """One side of every pair that can be fetched."""
 
 SEED = 1
-"""Of the order of the pairs, so that the same archive gives the same files."""
+"""Seed for the order of the pairs, so that the same archive gives the same files."""
 
 SPLIT = ("train.tsv", "dev.tsv")
 """The files that `recipes/first.toml` reads."""

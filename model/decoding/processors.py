@@ -20,10 +20,10 @@ N_SAMPLED = 50
 
 @dataclass(frozen=True, slots=True)
 class LogitsProcessors:
-    """What a search forbids and penalises; the defaults change nothing. Raises `ValueError`.
+    """Tokens that a search forbids or penalises; the defaults change nothing. Raises `ValueError`.
 
     min_length            tokens before the end of sentence, without a given first token
-    no_repeat_ngram_size  no sequence of so many tokens occurs twice in a hypothesis; 0: any may
+    no_repeat_ngram_size  no sequence of this many tokens occurs twice in a hypothesis; 0: any may
     repetition_penalty    θ of Keskar et al. 2019 (§4.1) for tokens that a hypothesis has: its
                           score is multiplied by θ if it is negative, else divided; 1: none
     bad_words_ids         sequences of tokens that no hypothesis has

@@ -196,7 +196,7 @@ def _separate(  # noqa: PLR0917
     given = first_token if config.decoder_start_token is not None else ""
     ends = SequenceEnds(
         bos=config.add_source_bos,
-        eos=config.add_source_eos or has_zeros,  # Marian's models need it, whoever adds it
+        eos=config.add_source_eos or has_zeros,  # Marian's models always need it
         first=(given, ids[given]) if given else None,
     )
     pairs, symbol_of = directions(str(folder), renamed[0], languages)

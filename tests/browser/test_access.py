@@ -10,7 +10,7 @@ from tests.browser.driving import Page, wait_for
 
 STATE = "?from=en&to=fr&text=The+house+is+green.+Where+is+the+station%3F"
 MOST_COMPRESSED_BYTES = 90_000
-"""Of everything that all views load."""
+"""Maximum bytes of everything that all views load."""
 
 VIEWS = {
     "translate": "#translation .s",

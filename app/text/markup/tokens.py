@@ -260,7 +260,7 @@ def end_of_element(row: Sequence[Token], start: int) -> int:
 
 
 class Tag(Protocol):
-    """What pairing depends on: `open` and `close` tags of an element have the same name."""
+    """The key for pairing: `open` and `close` tags of an element have the same name."""
 
     @property
     def kind(self) -> str: ...

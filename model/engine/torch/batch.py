@@ -71,7 +71,7 @@ class Batch:
 
     @property
     def jobs(self) -> list[Job]:
-        """Those in flight, oldest first."""
+        """Jobs in flight, oldest first."""
         return list(self._slots.jobs.values())
 
     @property

@@ -56,7 +56,7 @@ class ConstrainedSearches:
 
     @property
     def jobs(self) -> list[Job]:
-        """Those in flight."""
+        """Jobs in flight."""
         return [search.job for search in self._searches.values()]
 
     def join(self, jobs: Sequence[Job]) -> None:

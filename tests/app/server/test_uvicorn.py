@@ -1,5 +1,5 @@
-"""What `app.server` uses of uvicorn beyond its public settings, so that a new version that renames
-or changes any of it fails here, and not in silence."""
+"""Parts of uvicorn that `app.server` uses beyond its public settings: a new version that renames or
+changes any of them fails here, and not silently."""
 
 import asyncio
 import inspect
