@@ -110,6 +110,14 @@ class Page:
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
+    def tap(self, element: WebElement) -> None:
+        """As a finger does."""
+        script = "const { x, y, width, height } = arguments[0].getBoundingClientRect(); return [x + width / 2, y + height / 2]"  # noqa: E501
+        x, y = self.run(script, element)
+        for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+            event = {"type": kind, "touchPoints": points}
+            self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", event)
+
     def check_console(self) -> None:
         entries = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
         wrong = [

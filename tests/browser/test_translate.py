@@ -1,5 +1,6 @@
 """The translator's desk: typing, languages, sentences, words, glossary, files, undo, links."""
 
+import json
 from pathlib import Path
 
 import httpx
@@ -163,6 +164,75 @@ def test_markup_stays(page: Page) -> None:
     page.find('[name="format"][value="html"]').find_element("xpath", "..").click()
     page.type("<p>The <b>house</b> is green.</p>")
     wait_for("markup", lambda: "<b>maison</b>" in page.translation)
+
+
+def test_html_is_recognised_and_texts_run_in_their_direction(page: Page) -> None:
+    page.type("<p>The <b>house</b> is green.</p>")
+    wait_for("markup", lambda: "<b>maison</b>" in page.translation)
+    assert "HTML" in page.find("#toast").text
+    page.find("#toast button").click()
+    assert page.find('[name="format"][value="text"]').is_selected()
+    page.find("#clear").click()
+    page.type("שלום")
+    assert page.find("#text").get_attribute("dir") == "rtl"
+    assert page.find("#translation").get_attribute("dir") == "ltr"
+    page.expected_errors = ("/translate",)  # which is not in English
+
+
+def test_a_finger_links_words_and_a_button_opens_the_alternatives(page: Page) -> None:
+    page.type("The house is green.")
+    page.translated("green.")
+    assert not page.find("#other").is_displayed()
+    page.tap(page.all("#translation .w")[1])
+    wait_for("the link", lambda: page.all("#mirror .w.linked"))
+    assert "Tap" in page.find("#hint").text
+    assert not page.find("#alternatives").is_displayed()
+    page.tap(page.find("#other"))
+    wait_for("alternatives", lambda: page.all("#alternatives li"))
+
+
+def test_the_request_is_shown_as_a_program_sends_it(page: Page) -> None:
+    page.type("The house is green.")
+    said = page.translated("green.")
+    page.find("#exchange summary").click()
+
+    def shown() -> dict[str, object]:
+        found: dict[str, object] = json.loads(page.find("#exchange code").text)
+        return found
+
+    body = shown()
+    assert body == {"text": "The house is green.", "source": "auto", "target": "fr"}
+    page.run("document.querySelector('#exchange [value=\"exchange.answer\"]').click()")
+    answer = httpx.post(f"{page.server}/translate", json=body, timeout=60).json()
+    assert shown()["translations"] == answer["translations"]
+    assert said == answer["translations"][0]["text"]
+    page.run("document.querySelector('#exchange [value=\"api.curl\"]').click()")
+    assert page.find("#exchange code").text.startswith(f"curl {page.server}/translate")
+
+
+def test_a_browser_keeps_translations_and_glossaries(page: Page) -> None:
+    page.type("The house is green.")
+    said = page.translated("green.")
+    page.find("#saved summary").click()
+    wait_for("the entry", lambda: said in page.find("#saved").text)
+    page.find("#glossary-open").click()
+    page.all("#glossary-rows input")[0].send_keys("house")
+    page.find("#glossary-name").send_keys("mine")
+    page.find("#glossary-save").click()
+    page.go("")
+    page.find("#saved summary").click()
+    page.find("#saved li button").click()
+    assert page.translated("green.") == said
+    page.find("#glossary-open").click()
+    page.run(
+        "const list = document.getElementById('glossary-choose'); list.value = 'mine';"
+        "list.dispatchEvent(new Event('change'))"
+    )
+    wait_for("the term", lambda: "house" in page.translation)
+    page.find("#saved .switch").click()
+    assert not page.all("#saved li")
+    page.go("")
+    assert page.run("return localStorage.getItem('attend.history')") is None
 
 
 def test_flags_are_explained(page: Page) -> None:

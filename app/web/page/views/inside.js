@@ -41,7 +41,8 @@ export function showInside(place, store) {
     } };
   };
   const cards = Object.fromEntries(["tokens", "figure", "step", "search", "positions"].map((name) => [name, card(name)]));
-  place.replaceChildren(controls, problem, ...Object.values(cards).map(({ section }) => section));
+  const sections = el("nav", { className: "sections" });
+  place.replaceChildren(controls, sections, problem, ...Object.values(cards).map(({ section }) => section));
 
   const model = () => {
     const { info } = store.state;
@@ -79,6 +80,7 @@ export function showInside(place, store) {
   function showAnswer() {
     for (const name of ["tokens", "search", "step", "positions"]) cards[name].section.hidden = !answer;
     controls.replaceChildren(tourButton(store), sentencePicker(subject, store));
+    showSections();
     if (!answer) return;
     showTokens();
     showSearch();
@@ -86,6 +88,13 @@ export function showInside(place, store) {
     cards.positions.say();
     positions.drawn = positionsFigure(positions.table, positions.shape);
     cards.positions.body.replaceChildren(positions.drawn.figure, wordOrder(subject, positions.table, positions.shape));
+  }
+
+  /** Ways to the figures, which stay in sight: the page is long. */
+  function showSections() {
+    sections.ariaLabel = t("inside.sections");
+    sections.replaceChildren(...Object.entries(cards).filter(([, { section }]) => !section.hidden).map(([name, { section }]) =>
+      el("button", { type: "button", className: "plain", onclick: () => section.scrollIntoView({ block: "start" }) }, t(`${name}.title`))));
   }
 
   function showTokens() {

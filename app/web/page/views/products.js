@@ -17,16 +17,18 @@ export function productsTable(attention) {
     mark.style.width = `${100 * weight}%`;
     return el("span", { className: "bar-frame" }, mark);
   };
+  const heads = [t("step.token"), t("step.key"), t("step.product"), t("step.scaled", { d: width }), t("step.mask"), t("step.weight"), t("step.value"), t("step.weighted")];
+  /** A cell with its column's name, which stands beside it where rows are cards. */
+  const named = (cell, index) => { cell.dataset.label = heads[index + 1]; return cell; };
   const row = ({ piece, key, value, product, scaled, seen, weight }) => el("tr", { className: seen ? "" : "unseen" },
     el("th", { scope: "row" }, label(piece)),
-    el("td", {}, strip(key, keys, `k: ${label(piece)}`)),
+    ...[el("td", {}, strip(key, keys, `k: ${label(piece)}`)),
     el("td", { className: "n" }, number(product, 2)),
     el("td", { className: "n" }, number(scaled, 2)),
     el("td", { className: "n" }, seen ? t("step.seen") : t("step.masked")),
     el("td", { className: "n weight", data: { weight } }, number(weight, 4), bar(weight)),
     el("td", {}, strip(value, values, `v: ${label(piece)}`)),
-    el("td", {}, strip(value.map((x) => x * weight), values, `${t("step.weighted")}: ${label(piece)}`)));
-  const heads = [t("step.token"), t("step.key"), t("step.product"), t("step.scaled", { d: width }), t("step.mask"), t("step.weight"), t("step.value"), t("step.weighted")];
+    el("td", {}, strip(value.map((x) => x * weight), values, `${t("step.weighted")}: ${label(piece)}`))].map(named));
   return el("div", { className: "scroller", tabIndex: 0, role: "region", ariaLabel: t("step.title") }, el("table", { className: "products" },
     el("caption", {}, el("span", { className: "vector" }, t("step.query", { token: label(attention.piece) }), strip(query, keys, "q"))),
     el("thead", {}, el("tr", {}, heads.map((text, i) => el("th", { scope: "col", className: i > 1 && i < 6 ? "n" : "" }, text)))),

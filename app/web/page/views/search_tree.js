@@ -57,6 +57,7 @@ export function searchTree(answer) {
     const node = nodes[step][beam];
     node.classList.add("at");
     node.setAttribute("tabindex", "0");
+    if (node.isConnected) node.scrollIntoView({ block: "nearest", inline: "center" });
     const said = saidBy(steps, step, beam) || t("search.start");
     const one = steps[step].beams[beam];
     const rows = one.likeliest.map(({ piece, probability }) => {
