@@ -141,7 +141,7 @@ def _faults(segment: Segment, target: Span) -> list[answers.Fault]:
             [span.shifted(segment.span.start) for span in one.source],
             [span.shifted(target.start) for span in one.target],
         )
-        for one in differences(read.before, rendering, segment.direction, copied)
+        for one in differences(read.before, rendering, segment.direction, copied, segment.names)
     ]
 
 

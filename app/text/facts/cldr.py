@@ -74,84 +74,44 @@ def convention_of(language: str) -> Convention | None:
     return Convention(symbols["decimal"], _NARROW.sub(" ", symbols["group"]), money)
 
 
-# Symbols that languages share, by the unit's name in CLDR.
-_SYMBOLS = {
-    symbol: unit
-    for unit, symbols in {
-        "length-kilometer": "km", "length-meter": "m", "length-decimeter": "dm",
-        "length-centimeter": "cm", "length-millimeter": "mm", "length-micrometer": "µm μm",
-        "length-mile": "mi", "length-yard": "yd yds", "length-foot": "ft",
-        "area-hectare": "ha", "area-square-meter": "m² m2", "area-square-kilometer": "km² km2",
-        "area-square-centimeter": "cm² cm2", "volume-cubic-meter": "m³ m3",
-        "volume-cubic-centimeter": "cm³ cm3",
-        "mass-tonne": "t", "mass-kilogram": "kg", "mass-gram": "g gr", "mass-milligram": "mg",
-        "mass-microgram": "µg μg", "mass-pound": "lb lbs", "mass-ounce": "oz",
-        "volume-liter": "l L", "volume-deciliter": "dl dL", "volume-centiliter": "cl cL",
-        "volume-milliliter": "ml mL", "volume-hectoliter": "hl hL",
-        "digital-kilobyte": "kB KB Ko ko", "digital-megabyte": "MB Mo", "digital-gigabyte": "GB Go",
-        "digital-terabyte": "TB To", "digital-megabit": "Mbit Mbit/s Mbps Mb/s",
-        "digital-gigabit": "Gbit Gbit/s Gbps Gb/s",
-        "temperature-celsius": "°C ℃", "temperature-fahrenheit": "°F ℉", "temperature-generic": "°",
-        "speed-kilometer-per-hour": "km/h kmh kph", "speed-mile-per-hour": "mph mi/h",
-        "speed-meter-per-second": "m/s",
-        "power-watt": "W", "power-kilowatt": "kW", "power-megawatt": "MW", "power-horsepower": "hp",
-        "energy-kilowatt-hour": "kWh", "energy-kilojoule": "kJ", "electric-volt": "V",
-        "frequency-hertz": "Hz", "frequency-kilohertz": "kHz", "frequency-megahertz": "MHz",
-        "frequency-gigahertz": "GHz", "duration-hour": "h hrs", "duration-minute": "min mn",
-        "duration-second": "s sec", "duration-millisecond": "ms",
-    }.items()
-    for symbol in symbols.split()
+_NOT_COUNTED = re.compile(
+    "acceleration|angle|torque|consumption-liter|concentr-(?:item|karat|mole|per(?:cent|myriad))"
+    "|digital-(?:kilobit|byte)$|duration-(?:quarter|decade|night)|energy-(?:therm|food)|force"
+    "|graphics-(?:em|dot)|length-(?:earth|solar|point|parsec|furlong|fathom|astro|pico|mile-)"
+    "|light-(?:solar|candela)|mass-(?:stone|grain|dalton|earth|solar|ounce-troy)|pressure-gas"
+    "|speed-(?:beaufort|light)|volume-(?:bushel|drop|dram|jigger|pinch|quart|dessert|mega)"
+    "|.*-(?:person|imperial|metric)$"
+)
+"""Units of CLDR whose words or symbols are rarer than others that are written the same."""
+
+_MORE_SYMBOLS = {
+    "length-yard": "yds", "mass-gram": "gr", "mass-pound": "lbs", "mass-microgram": "µg",
+    "digital-kilobyte": "KB", "digital-megabit": "Mbit/s Mbps Mb/s",
+    "digital-gigabit": "Gbit/s Gbps Gb/s", "temperature-celsius": "℃",
+    "temperature-fahrenheit": "℉", "digital-megabyte": "Mo",
+    "speed-kilometer-per-hour": "kmh kph", "duration-hour": "hrs h", "duration-minute": "min mn",
+    "duration-second": "s sec", "length-meter": "m", "length-micrometer": "µm",
 }  # fmt: skip
+"""Symbols that people write and CLDR does not."""
+
 _COLLOQUIAL: dict[str, dict[str, str]] = {
     "en": {"mass-kilogram": "kilo kilos", "mass-tonne": "ton tons tonne tonnes",
-           "digital-gigabyte": "gigs", "digital-megabyte": "megs"},
+           "digital-gigabyte": "gigs", "digital-megabyte": "megs",
+           "temperature-generic": "degree degrees"},
     "fr": {"mass-kilogram": "kilo kilos", "length-mile": "mile miles mille milles",
            "digital-gigabyte": "giga", "digital-megabyte": "méga",
-           "power-horsepower": "chevaux cheval"},
+           "power-horsepower": "chevaux cheval", "temperature-generic": "degré degrés"},
     "": {"mass-kilogram": "kilo kilos quilo quilos chilo chili"},
 }  # fmt: skip
-_WORDED = (*dict.fromkeys(_SYMBOLS.values()), "length-inch", "volume-gallon", "mass-ton",
-           "duration-day", "duration-week", "duration-month", "duration-year", "duration-century",
-           "area-acre", "area-square-foot", "area-square-mile", "digital-bit", "digital-byte",
-           "digital-petabyte", "electric-ampere", "energy-calorie", "energy-kilocalorie",
-           "energy-joule", "graphics-megapixel", "graphics-pixel", "length-light-year",
-           "length-nanometer", "light-lumen", "mass-carat", "power-gigawatt",
-           "pressure-hectopascal", "speed-knot", "temperature-kelvin", "volume-pint",
-           "volume-tablespoon", "volume-teaspoon")  # fmt: skip
+_PLAIN_POWERS = str.maketrans("²³", "23")
 _SAME = {"mass-ton": "mass-tonne", "length-nautical-mile": "length-mile"}
 _REGIONAL = {"en": ("en", "en-GB"), "fr": ("fr", "fr-CA"), "pt": ("pt", "pt-PT")}
-_AMBIGUOUS = {"in", "a", "d", "y", "j", "h", "pt", "pi", "po", "mo", "min", "s", "m", "w", "n", "c"}
-"""Abbreviations of CLDR for words of one or two letters that are others, too."""
-
-_CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY CNY", "₹": "INR", "CHF": "CHF"}
-_FAMILIES = {"USD": "CAD AUD HKD", "GBP": "EGP SYP", "INR": "PKR LKR", "CHF": "XAF XPF"}
-"""Currencies of the same noun: what their names have in common is the noun."""
-
-
-@cache
-def currency_words(language: str) -> Mapping[str, frozenset[str]]:
-    """Return the words for the currencies of the common signs, in lower case, by sign."""
-    locale = locale_of(language)
-    found: dict[str, frozenset[str]] = {}
-    for sign, codes in _CURRENCIES.items():
-        words = {sign.lower(), *codes.lower().split()}
-        for code in codes.split():
-            if locale is None:
-                break
-            own = set(_currency_names(locale, code))
-            family = _FAMILIES.get(code, "").split()
-            others = {word for one in family for word in _currency_names(locale, one)}
-            words |= (own & others) or own
-        found[sign] = frozenset(words)
-    return found
-
-
-def _currency_names(locale: Locale, code: str) -> Iterator[str]:
-    data: Mapping[str, Any] = locale._data
-    names = [data["currency_names"].get(code, "")]
-    names += dict(data["currency_names_plural"].get(code, {})).values()
-    for name in names:
-        yield from (word.lower() for word in re.findall(r"[^\W\d_]{3,}", str(name)))
+_AMBIGUOUS = {
+    "in", "a", "d", "y", "j", "h", "pt", "pi", "po", "mo", "min", "s", "m", "w", "n", "c", "o", "e",
+    "A", "J", "K", "N", "ct", "kt", "tr", "al", "kn", "MP", "bar", "tn", "CD",
+    "ma", "pa", "cal", "sm", "Mb", "Gb", "Tb", "kb",
+}  # fmt: skip
+"""Abbreviations of CLDR that are other words or names, too."""
 
 
 @cache
@@ -161,9 +121,9 @@ def unit_words(language: str) -> Mapping[str, str]:
     for code in _REGIONAL.get(primary_language(language), (language,)):
         locale = locale_of(code)
         patterns: Mapping[str, Any] = locale._data["unit_patterns"] if locale else {}
-        for unit in _WORDED:
+        for unit in filter(is_counted, patterns):
             for length in ("long", "short"):
-                for pattern in _texts(patterns.get(unit, {}).get(length, {})):
+                for pattern in _texts(patterns[unit].get(length, {})):
                     word = _NARROW.sub(" ", pattern.replace("{0}", "")).strip().lower()
                     word = word.rstrip(".")
                     if len(word) > word.isascii() and word not in _AMBIGUOUS:
@@ -175,9 +135,29 @@ def unit_words(language: str) -> Mapping[str, str]:
     return {word: _SAME.get(unit, unit) for word, unit in found.items()}
 
 
+@cache
 def unit_symbols() -> Mapping[str, str]:
-    """Return the units of the symbols that languages share."""
-    return _SYMBOLS
+    """Return the units of the symbols that languages share: those of English."""
+    found = {word: unit for unit, words in _MORE_SYMBOLS.items() for word in words.split()}
+    locale = locale_of("en")
+    patterns: Mapping[str, Any] = locale._data["unit_patterns"] if locale else {}
+    for unit in filter(is_counted, patterns):
+        is_long = unit in ("duration-day", "duration-week", "duration-month", "duration-year")
+        for pattern in () if is_long else _texts(patterns[unit].get("short", {})):
+            symbol = pattern.replace("{0}", "").strip(SPACES)
+            is_word = symbol.islower() and symbol.isalpha() and len(symbol) > 3
+            if not is_word and symbol not in _AMBIGUOUS and not set(symbol) & set(" .\u00a0"):
+                found.setdefault(symbol, unit)
+                found.setdefault(symbol.translate(_PLAIN_POWERS), unit)
+                if "L" in symbol:
+                    found.setdefault(symbol.replace("L", "l"), unit)
+    return found
+
+
+@cache
+def is_counted(unit: str) -> bool:
+    """Whether a unit of CLDR is looked for in texts."""
+    return not _NOT_COUNTED.match(unit)
 
 
 def _texts(patterns: Any) -> Iterator[str]:
@@ -285,20 +265,6 @@ def scale_name(exponent: int, value: Decimal, language: str) -> tuple[str, int] 
         if pattern.count("0") == 1 and (word := pattern.replace("0", "").strip()):
             return word, size
     return None
-
-
-def currency_noun(sign: str, value: Decimal, language: str) -> str | None:
-    """Return the noun of a currency, such as `dollars`, if its names have one in common."""
-    locale = locale_of(language)
-    code = _CURRENCIES[sign].split()[0]
-    if locale is None:
-        return None
-    names = locale._data["currency_names_plural"].get(code, {})
-    name = names.get(locale.plural_form(value)) or names.get("other")
-    words = [
-        one for one in str(name or "").split() if one.lower() in currency_words(language)[sign]
-    ]
-    return words[0] if len(words) == 1 else None
 
 
 def era_name(side: Literal["before", "after"], language: str) -> str | None:

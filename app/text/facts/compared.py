@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Literal
 
-from app.text.facts.cldr import SPACES, era_names, letters_of, month_names
+from app.text.facts.cldr import SPACES, era_names, letters_of, month_names, unit_words
 from app.text.facts.number_words import numbers_in_words, says_number, spelt_out
 from app.text.facts.numbers import has_digit, same_numbers
+from app.text.facts.quantities import names_unit
 from app.text.facts.ranks import (
     FIRST_OF_NAME,
     english_ending,
@@ -19,21 +20,30 @@ from app.text.facts.ranks import (
     roman_numerals,
     same_ordinals,
 )
-from app.text.facts.spelt import ABOUT, PART, lacks_number_in_words, lacks_rank_in_words
+from app.text.facts.ratios import same_ratios
+from app.text.facts.spelt import (
+    ABOUT,
+    MIN_IN_WORDS,
+    PART,
+    lacks_number_in_words,
+    lacks_rank_in_words,
+)
 from model.text.language_codes import primary_language
 
 FactFault = Literal["numbers", "facts"]
 _ROMAN = re.compile(
     rf"(?:(?<![^\W_])(?:[^\W\d_a-zà-ÿ]\w*+|chap[a-zí]+|tome|vol[a-z]+|artic[a-z]+|acte?|part(?:ie|e)?"
     rf"|section|annexe?|guerre|kapitel|cap[íi]t[a-z]+)[{SPACES}])([IVXLC]{{2,8}})(?!\w)(?!['’&])"
-    r"|\b([IVXLC]{2,8}|[IVX])(?=(?:e|er|i?[eè]me|st|nd|rd|th)\b)"
+    r"|\b([IVXLC]{2,8}|[IVX])(?=(?:e|er|re|ère|i?[eè]me|st|nd|rd|th)\b)"
 )
 """Numerals behind a name or a word for what is counted, or with the ending of an ordinal."""
 
 _MAY_BE_ROMAN = re.compile("[IVXLC](?=[IVXLCeèinrst]|(?<= I)[ ,.])")
 """Matches within every match of `_ROMAN`."""
 
-_FIRST = re.compile(r"\b(?:I|I?er|1er|1st|premier|première|first|erste[rn]?|primer[ao]?|primo)\b")
+_FIRST = re.compile(
+    r"\b(?:I|I?[eè]?re?|1er|1st|premier|première|first|erste[rn]?|primer[ao]?|primo)\b"
+)
 _NUMBERED_MONTH = re.compile(r"(\d{1,2})[ ]?[月월]|tháng (\d{1,2})")
 _NO_NUMERALS = {"CV", "DVI", "XL", "XX", "LI", "VI", "XXX", "XC", "LC"}
 _ENGLISH_ORDINAL = re.compile(
@@ -41,10 +51,14 @@ _ENGLISH_ORDINAL = re.compile(
 )
 _NOT_FRENCH = re.compile(
     rf"(?<![\w.,])(?:\d{{1,3}}(?:[{SPACES}]\d{{3}}){{1,5}}|\d{{1,9}})(?:st|nd|rd|th|i[eè]me)\b"
-    r"|\b[IVXLC]+(?:st|nd|rd|th)\b",
+    r"|\b[IVXLC]+(?:st|nd|rd|th)\b"
+    r"|\b(?:(?:lun|mar|mercre|jeu|vendre|same)di|dimanche),? (?:le )?\d{1,2}e\b",
     re.IGNORECASE,
 )
-_NOT_ENGLISH = re.compile(r"\b(?![LC]e\b)(?:[IVXLC]{1,8}|\d{1,4})(?:er|re|ère|i?[eè]me|e)\b")
+_NOT_ENGLISH = re.compile(
+    r"\b(?![LC]e\b)(?:[IVXLC]{1,8}|\d{1,4})(?:er|re|ère|i?[eè]me|e)\b"
+    r"|\b[IVXLC]+ century\b|milliards?\b"
+)
 """Ordinals that are not written so in the language."""
 
 _NAME = re.compile(r"(?<![\w-])(?:[A-Z]{1,6}-?|[A-Z][a-z]{1,2}-)\d{1,4}(?![\w%]|[.,]\d|-\w)")
@@ -57,6 +71,10 @@ _BEFORE_ERA = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+")
+_OF_CENTURY = re.compile(
+    rf"\b(?:[IVXLC]+|\d\d?)(?:st|nd|rd|th|er|e|i?[eè]me)[{SPACES}-]([^\W\d_]+)"
+)
+_CENTURY = "duration-century"
 _IN_DIGITS = re.compile(r"\d[./-]\d|\d[月월]")
 """A date without the name of its month."""
 
@@ -68,7 +86,7 @@ def may_have_facts(text: str, language: str) -> bool:
     if not says_number(text, language):
         return False
     return bool(PART.search(text) or ABOUT.search(text)) or any(
-        one.value > 2 for one in spelt_out(text, language)
+        one.value >= MIN_IN_WORDS for one in spelt_out(text, language)
     )
 
 
@@ -81,8 +99,10 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
         has_digit(source, translation) or _has_roman(source) or says_number(source, languages[0])
     ):
         return
-    if lacks_number_in_words(source, translation, languages) or not same_numbers(
-        source, translation, languages
+    if (
+        lacks_number_in_words(source, translation, languages)
+        or not same_numbers(source, translation, languages)
+        or not same_ratios(source, translation, languages)
     ):
         yield "numbers"
     if not (
@@ -149,6 +169,11 @@ def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool
         names = month_names(languages[-1])
         if there or (
             names and not any(word in names for word in _WORD.findall(translation.lower()))
+        ):
+            return False
+    for word in _OF_CENTURY.findall(source):
+        if unit_words(languages[0]).get(word.lower()) == _CENTURY and (
+            names_unit(translation, (_CENTURY,), languages[-1]) is False
         ):
             return False
     return not (

@@ -39,6 +39,12 @@ currencies or eras."""
 _MODEL = re.compile(r"(?<![\w.-])[a-z]{1,12}\d{1,3}[a-z]{1,12}(?!\w)")
 """A word with digits within, in lower case: `w3m`, `k8s`."""
 
+_DOTTED_TIME = re.compile(
+    rf"(?<=\b[Aa]t )(?:1?\d|2[0-3])\.[0-5]\d(?![\w%]|[.,]\d|[{SPACES}](?:[ap]\.?m|[%$€£]|\w+s\b))"
+    rf"|(?<=[àÀ] )(?:1?\d|2[0-3])\.[0-5]\d(?![\w%]|[.,]\d|[{SPACES}](?:[%$€£]|\w+s\b))"
+)
+"""What may be a time of day or a price; either way, it is understood as it is written."""
+
 _LABELLED = re.compile(
     r"(?:№|\bn[o°º]\.?|#|\b(?:number|numéro|code|order|commande|ref(?:erence)?|réf(?:érence)?|ticket"
     r"|serial|série|invoice|facture|dossier|case|account|compte|tracking|suivi|colis|parcel|pin"
@@ -96,6 +102,8 @@ def _of_digits(text: str, language: str) -> Iterator[Span]:
         ):
             yield Span(start, end)
     for match in _WITH_LETTERS.finditer(text) if not text.isupper() else ():
+        yield Span(*match.span())
+    for match in _DOTTED_TIME.finditer(text):
         yield Span(*match.span())
     for match in _LABELLED.finditer(text):
         number = re.compile(r"(?:\d{4,}|\d{3}-\d{3})(?![\w.,-]\d|\w)").match(text, match.end())
@@ -188,6 +196,8 @@ def _is_mixed_identifier(token: str) -> bool:
     if parts[-1] in _UNIONS:  # 94/57/EC is 94/57/CE in French
         return False
     n_digits = sum(map(str.isdecimal, token))
+    if re.fullmatch(r"\d{1,2}[BDEGJPQRUXYZ]", token):  # a gate, a seat, a dimension
+        return True
     if not (n_digits and any(map(str.isalpha, token))) or _UNIT_LIKE.fullmatch(token):
         return False
     if n_digits == 1:

@@ -9,7 +9,7 @@ from app.text.facts.numbers import has_digit
 from app.text.spans import Span, Spans, united
 
 _COMPANY = (
-    r"Inc|Ltd|LLC|LLP|PLC|Corp|GmbH|AG|KG|KGaA|SARL|SAS|SASU|EURL|S\.A\.R\.L|S\.A\.S|S\.A|SpA"
+    r"Inc|Ltd|LLC|LLP|PLC|plc|Corp|GmbH|AG|KG|KGaA|SARL|SAS|SASU|EURL|S\.A\.R\.L|S\.A\.S|S\.A|SpA"
     r"|S\.p\.A|S\.r\.l|B\.V|N\.V|Oy|AB|A/S|ApS|Pty|Bhd|Co\.,?[ ]Ltd|Pte"
 )
 _CAPITAL = r"[^\W\d_a-zà-ÿ][\w&’'.-]{0,40}"

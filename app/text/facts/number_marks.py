@@ -19,6 +19,9 @@ _ENGLISH = re.compile(
 MAX_DIGITS = 40
 """Maximum digits of a number that is compared by its value; a longer one is by its digits."""
 
+_JOINED = re.compile(r"(?<![\w-])\d[\d.,]{0,20}(?![mb]illi)[^\W\d_]{5,}")
+"""Numbers joined with their nouns, as no language writes them."""
+
 Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 _DECIMAL = re.compile(r"\d+[.,]\d+")
 _SPACED = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+")
@@ -99,6 +102,8 @@ def _is_copied_english(source: str, translation: str, languages: Sequence[str]) 
 def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a number or amount is copied that the target language writes in another way."""
     if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
+        return True
+    if any(joined[0] not in source for joined in _JOINED.finditer(translation)):
         return True
     if _is_copied_english(source, translation, languages):
         return True

@@ -97,7 +97,7 @@ class _Vocabulary:
         self._plain = set[str]()
 
     def has_number(self, text: str, *, is_small: bool) -> bool:
-        """Whether a word of a text says a number, perhaps one of at most 2 only."""
+        """Whether a word of a text says a number, perhaps only zero or one."""
         words = set(WORD.findall(text.lower()))
         words -= self._plain
         if not words:
@@ -116,7 +116,7 @@ class _Vocabulary:
         found = find_numbers([_Token(word)], self._language, threshold=0)
         if not found:
             return self._plain
-        return self._small if found[0].value <= 2 else self._numbers
+        return self._small if found[0].value < 2 else self._numbers
 
 
 _vocabulary = cache(_Vocabulary)
@@ -125,7 +125,7 @@ _vocabulary = cache(_Vocabulary)
 def says_number(text: str, language: str, *, is_small: bool = False) -> bool:
     """Whether a text may say a number in words: a cardinal, an ordinal, a part or a dozen.
 
-    is_small  whether whole numbers up to 2 count, which are often articles
+    is_small  whether zero and one count, which are often articles
     """
     code = primary_language(language)
     return code in _LANGUAGES and _vocabulary(code).has_number(text, is_small=is_small)
@@ -176,7 +176,7 @@ def numbers_in_words(text: str, language: str) -> Iterator[int]:
 
 
 def other_numbers_in_words(text: str, language: str) -> Iterator[int]:
-    """Yield what words may say that are no whole numbers: months, halves and dozens."""
+    """Yield the values of words other than whole numbers: months, halves and dozens."""
     months = month_names(language)
     for word in WORD.finditer(text):
         folded = word[0].casefold()

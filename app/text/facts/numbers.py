@@ -31,6 +31,7 @@ from app.text.facts.quantities import (
     Unit,
     currency_before,
     is_checked,
+    is_symbol,
     names_unit,
     scale_at,
     unit_at,
@@ -127,7 +128,8 @@ def values_of(text: str, language: str) -> set[int]:
 def _same_units(
     one: Sequence[_Said], other: Sequence[_Said], translation: str, language: str
 ) -> bool:
-    """Whether what the numbers of one text count is named in the other, and nothing else."""
+    """Whether what the numbers of one text count is counted in the other, and nothing else."""
+    counted = {name for said in other for name in _family(said.unit)}
     by_reading: dict[str, set[tuple[frozenset[str], bool]]] = defaultdict(set)
     for said in other:
         for reading in said.readings:
@@ -139,8 +141,11 @@ def _same_units(
         bare = [in_digits for another, in_digits in found if not another]
         if bare and not (is_checked(written, unit) and all(bare)):
             continue
-        if names_unit(translation, unit, language) is False:
+        named = names_unit(translation, unit, language)
+        if named is False:
             return False
+        if named and bare and is_symbol(written) and not _family(unit) & {*counted, "temperature"}:
+            return False  # it is there, but beside no number
     return True
 
 

@@ -1,13 +1,14 @@
 """Finds what the numbers of a text count: their scale, currency or unit, by the words of CLDR."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.text.facts.cldr import (
     SPACES,
-    currency_words,
+    locale_of,
     scale_words,
     unit_symbols,
     unit_words,
@@ -15,6 +16,9 @@ from app.text.facts.cldr import (
 )
 from app.text.scripts import FEW_SPACES
 from model.text.language_codes import primary_language
+
+if TYPE_CHECKING:
+    from babel import Locale
 
 _ABBREVIATED_SCALES: dict[str, dict[str, int]] = {
     "en": {"k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "tn": 12},
@@ -35,17 +39,24 @@ PERCENT = "%"
 _MAY_COUNT = re.compile(rf"[{SPACES}-]?[^\W\d_]|[{SPACES}]?(?:[%٪％°℃℉$€£¥₹])")
 _SIGN_BEHIND = re.compile(rf"[{SPACES}]?{_SIGNS}|-(?:euro|dollar|pound)s?\b")
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}$")
+_CODE = re.compile(r"(?<!\w)[A-Z]{3}$")
 _STERLING = re.compile(rf"[{SPACES}]sterling\b", re.IGNORECASE)
 UNCHECKED = ("duration-day", "duration-week", "duration-month", "duration-year", "duration-hour")
 """Units that a translation may name by other words (`daily`, `overnight`) or imply."""
 _AMBIGUOUS_WORDS = {
-    "livre", "livres", "mille", "milles", "mil", "second", "seconds", "degree", "chevaux", "cheval",
-    "mega", "giga",
+    "livre", "livres", "mille", "milles", "mil", "second", "seconds", "chevaux", "cheval",
+    "mega", "giga", "won", "mark", "marks", "sum", "sums", "sol", "real", "reals", "rand",
+    "couronne", "couronnes", "florin", "florins",
 }  # fmt: skip
 _LANGUAGES_OF_PER_CENT = {"de", "en", "es", "fr", "it", "nl", "pt"}
 _DEGREES = ["degrees", "degree", "degrés", "degré", "grad", "grados", "gradi", "graus", "度", "도"]
 _INFLECTED = 6
 """Letters from which on a word for a unit is recognised by all but its last two."""
+
+
+_CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY CNY", "₹": "INR", "CHF": "CHF"}
+_FAMILIES = {"USD": "CAD AUD HKD", "GBP": "EGP SYP", "INR": "PKR LKR", "CHF": "XAF XPF"}
+"""Currencies of the same noun: what their names have in common is the noun."""
 
 
 class Scale(NamedTuple):
@@ -100,7 +111,9 @@ def unit_at(text: str, at: int, language: str) -> Unit | None:
         return None
     if sterling := _STERLING.match(text, match.end()):
         return Unit(frozenset("£"), match.start("word"), sterling.end())
-    if symbol := unit_symbols().get(word):
+    if sign := currency_codes().get(word):
+        names = {sign}
+    elif symbol := unit_symbols().get(word):
         names = {symbol} | words.get(word.lower(), set())
     else:
         names = words.get(word.lower(), set()) or {PERCENT}
@@ -108,9 +121,12 @@ def unit_at(text: str, at: int, language: str) -> Unit | None:
 
 
 def currency_before(text: str, at: int) -> str | None:
-    """Return the currency sign in front of a number."""
-    before = text[max(at - 4, 0) : at].rstrip(SPACES)
-    return before[-1] if before and before[-1] in "$€£¥₹" else "CHF" if before == "CHF" else None
+    """Return the currency in front of a number, by its sign or its code."""
+    before = text[max(at - 5, 0) : at].rstrip(SPACES)
+    if before and before[-1] in "$€£¥₹":
+        return before[-1]
+    code = _CODE.search(before)
+    return code and currency_codes().get(code[0])
 
 
 def names_unit(text: str, names: Iterable[str], language: str) -> bool | None:
@@ -128,6 +144,77 @@ def names_unit(text: str, names: Iterable[str], language: str) -> bool | None:
 def is_checked(word: str, names: Iterable[str]) -> bool:
     """Whether a translation must name a unit that is written so."""
     return word.lower() not in _AMBIGUOUS_WORDS and not set(UNCHECKED).issuperset(names)
+
+
+def is_symbol(written: str) -> bool:
+    """Whether a unit or currency is written by its symbol, which stands beside a number."""
+    return written != "s" and (
+        written in unit_symbols() or written in currency_codes() or written in _SIGNS
+    )
+
+
+@cache
+def currency_words(language: str) -> Mapping[str, frozenset[str]]:
+    """Return the words for currencies in lower case, by sign, and by code for those without one.
+
+    The others are known in English and French, whose nouns are the last and the first word.
+    """
+    locale = locale_of(language)
+    found: dict[str, frozenset[str]] = {}
+    for sign, codes in _CURRENCIES.items():
+        words = {sign.lower(), *codes.lower().split()}
+        for code in codes.split():
+            if locale is None:
+                break
+            own = set(_currency_names(locale, code))
+            family = _FAMILIES.get(code, "").split()
+            others = {word for one in family for word in _currency_names(locale, one)}
+            words |= (own & others) or own
+        found[sign] = frozenset(words)
+    place = {"en": -1, "fr": 0}.get(primary_language(language))
+    if locale is None or place is None:
+        return found
+    known = frozenset().union(*found.values())
+    for code in currency_codes():
+        names = dict(locale._data["currency_names_plural"].get(code, {})).values()
+        nouns = [re.sub("^nouve[^ ]* ", "", name.lower()).split()[place] for name in names]
+        found.setdefault(currency_codes()[code], frozenset({*nouns} - known))
+    return found
+
+
+@cache
+def currency_codes() -> Mapping[str, str]:
+    """Return the codes of the currencies in use, each with its sign, or else itself."""
+    from babel.core import get_global
+
+    used = get_global("territory_currencies").values()
+    signs = {code: sign for sign, codes in _CURRENCIES.items() for code in codes.split()}
+    return {
+        code: signs.get(code, code)
+        for territory in used for code, _, end, is_tender in territory if is_tender and not end
+    }  # fmt: skip
+
+
+def _currency_names(locale: "Locale", code: str) -> Iterator[str]:
+    data: Mapping[str, Any] = locale._data
+    names = [data["currency_names"].get(code, "")]
+    names += dict(data["currency_names_plural"].get(code, {})).values()
+    for name in names:
+        yield from (word.lower() for word in re.findall(r"[^\W\d_]{3,}", str(name)))
+
+
+def currency_noun(sign: str, value: Decimal, language: str) -> str | None:
+    """Return the noun of a currency, such as `dollars`, if its names have one in common."""
+    locale = locale_of(language)
+    code = _CURRENCIES[sign].split()[0]
+    if locale is None:
+        return None
+    names = locale._data["currency_names_plural"].get(code, {})
+    name = names.get(locale.plural_form(value)) or names.get("other")
+    words = [
+        one for one in str(name or "").split() if one.lower() in currency_words(language)[sign]
+    ]
+    return words[0] if len(words) == 1 else None
 
 
 @cache
@@ -159,7 +246,7 @@ def _units(language: str) -> tuple[Mapping[str, set[str]], re.Pattern[str]]:
     for sign, names in currency_words(language).items():
         for name in names:
             words.setdefault(name, set()).add(sign)
-    symbols = sorted(unit_symbols(), key=len, reverse=True)
+    symbols = sorted([*unit_symbols(), *currency_codes()], key=len, reverse=True)
     signs = "|".join(map(re.escape, symbols))
     link = rf"[{SPACES}-]?(?:(?:de|of|di)[{SPACES}]|d['’])?"
     end = "" if any(map(FEW_SPACES.search, words)) else r"(?![^\W\d_])"
@@ -185,7 +272,7 @@ def _naming(name: str, language: str) -> re.Pattern[str] | None:
         symbols += ["°", "℃", "℉"]
         words += _DEGREES
     spelt = [
-        rf"{re.escape(word[:-2])}\w*"
+        rf"{re.escape(word[:-2])}\w+"
         if len(word) >= _INFLECTED and " " not in word
         else re.escape(word)
         for word in words
@@ -196,7 +283,8 @@ def _naming(name: str, language: str) -> re.Pattern[str] | None:
     )
     if not any(map(FEW_SPACES.search, words)):
         parts = [rf"(?<![^\W\d_]){part}(?!\w)" for part in parts]
-    sign = [re.escape(name)] if len(name) <= 3 else []
+    codes = (code for code, sign in currency_codes().items() if name == sign)
+    sign = [f"(?-i:{re.escape(one)})" for one in {name, *codes}] if len(name) <= 3 else []
     return re.compile("|".join([*parts, *sign]), re.IGNORECASE)
 
 

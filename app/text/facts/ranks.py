@@ -13,7 +13,7 @@ _ROMAN = re.compile(
 FIRST_OF_NAME = re.compile(
     r"\b(?:Emperor|King|Queen|Pope|Tsar|Albert|Alexander|Charles|Edward|Elizabeth|Ferdinand|Francis"
     r"|Frederick|George|Henry|James|Leopold|Mary|Napoleon|Nicholas|Otto|Peter|Philip|William)"
-    r"[ ]I(?=[ ,.])(?![ ](?:am|was|have|had|do|did|will|would|can|could|know|think|saw|like)\b)"
+    r"[ ]I(?=[ ,.])(?![ ](?:am|have|do|know|think|saw|like|love)\b)"
 )
 """A ruler who is the first of a name in English, where `I` is a pronoun, too."""
 
@@ -88,6 +88,11 @@ def same_ordinals(texts: Mapping[str, str]) -> bool:
         rank in _all_ranks(french, "fr", ranks["fr"]) or _is_day(rank, english, french)
         for rank in ranks["en"]
     ) and ranks["fr"] <= _all_ranks(english, "en", ranks["en"])
+
+
+def names_day(text: str, start: int, end: int) -> bool:
+    """Whether a month or a day of the week is named beside a number."""
+    return _DAY.search(text, max(start - 16, 0), end + 12) is not None
 
 
 def _is_day(rank: int, english: str, french: str) -> bool:

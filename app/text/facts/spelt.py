@@ -16,8 +16,15 @@ from app.text.facts.quantities import PERCENT, is_checked, names_unit, unit_at
 from app.text.facts.ranks import ordinals_in_words, roman_numerals
 from model.text.language_codes import primary_language
 
-MIN_IN_WORDS = 3
-"""The smallest number in words that is looked for: one and two have other meanings."""
+MIN_IN_WORDS = 2
+"""The smallest number in words that is looked for: one is an article and a pronoun, too."""
+
+_TWO = re.compile(
+    r"\b(?:both|couple|pairs?|paires?|twins?|jum\w+|twice|double\w*|either|neither|between|other|bi\w+|autre"
+    r"|entre|deuxième|seconde?|ii)\b",
+    re.IGNORECASE,
+)
+"""Words of English and French that say two of something."""
 
 _ROUND = {100, 1000, 10**6, 10**9}
 """Numbers that may be vague: a thousand thanks."""
@@ -99,6 +106,7 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     values = values_of(translation, languages[-1])
     shown = values | {int(digits) for digits in re.findall(r"\d{1,9}", translation)}
     times = [*worded_times(source, languages[0])]
+    not_paired = {primary_language(code) for code in languages} != {"en", "fr"}
     if not all(says_time(translation, time, languages[-1], shown) for time in times):
         return True
     lost = [
@@ -107,6 +115,7 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
         if one.value >= MIN_IN_WORDS
         and one.value not in values
         and not any(time.start <= one.start < time.end for time in times)
+        and not (one.value == 2 and (not_paired or _TWO.search(translation)))
         and not _is_hour_of_12(one, source, translation, values, languages)
     ]
     if not lost or _are_year(read, values):
@@ -164,9 +173,7 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
     ):
         return True
     ranks = {
-        one.value
-        for one in spelt_out(source, languages[0])
-        if one.is_ordinal and one.value >= MIN_IN_WORDS
+        one.value for one in spelt_out(source, languages[0]) if one.is_ordinal and one.value > 2
     }
     if here == "fr" and _THIRDS.search(source):
         ranks.add(3)

@@ -7,6 +7,7 @@ fractions, codes, digits of other scripts, numbers that the source language does
 this, and all numbers of a language without a convention.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from decimal import Decimal
@@ -16,15 +17,20 @@ from app.text.facts.cldr import (
     SPACES,
     Convention,
     convention_of,
-    currency_noun,
     scale_name,
     unit_pattern,
     unit_symbols,
 )
-from app.text.facts.quantities import PERCENT, Unit, scale_at, unit_at
-from app.text.facts.ranks import is_roman, ordinal_in, roman_numerals
-from app.text.facts.written_times import TIME, written_time
-from app.text.facts.written_words import NumberForm, eras_written, words_written
+from app.text.facts.quantities import PERCENT, Unit, currency_noun, scale_at, unit_at
+from app.text.facts.ranks import is_roman, names_day, ordinal_in, roman_numerals
+from app.text.facts.ratios import ratios_written
+from app.text.facts.written_words import (
+    TIME,
+    NumberForm,
+    eras_written,
+    words_written,
+    written_time,
+)
 from model.text.language_codes import primary_language
 
 _LETTER = "A-Za-z"
@@ -41,7 +47,8 @@ _EXPRESSION = re.compile(
     | (?P<before> (?P<sign>{_SIGN})[{SPACES}]?(?P<amount>{_PLAIN}) )
     | (?P<code> (?:[A-Z][{_LETTER}]{{0,9}}-?|[{_LETTER}]{{1,3}})\d[\d{_LETTER}]* )
     | (?P<number> {_PLAIN} )
-    | (?P<roman> (?-i:(?![LC]e\b)[IVXLC]{{1,8}})(?P<suffix>(?:er?|i?[eè]me|th|st|nd|rd)\b)? (?!\w) )
+    | (?P<roman> (?-i:(?![LC]e\b)[IVXLC]{{1,8}})
+                 (?P<suffix>(?:er?|[eè]?re|i?[eè]me|th|st|nd|rd)\b)?(?!\w))
     )
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -72,7 +79,9 @@ def number_forms(
         return [NumberForm(*match.span(), match[0]) for match in matches]
     pair = _Pair(source, target, here, there)
     found = [_Writer(match, pair, with_nouns=with_nouns).form() for match in matches]
-    for more in (eras_written(text, source, target), words_written(text, source, target, there)):
+    ratios = itertools.starmap(NumberForm, ratios_written(text, source, target))
+    words = words_written(text, source, target, there)
+    for more in (eras_written(text, source, target), words, ratios):
         found = _without_overlaps([*more, *found])
     return found
 
@@ -266,6 +275,9 @@ class _Writer:
     def _ordinal(self) -> str:
         rank = int(re.sub(r"\D", "", self._match["rank"]))
         digits = f"{rank:,}".replace(",", self._there.group)
+        in_french = primary_language(self._target) == "fr"
+        if rank > 1 and in_french and names_day(self._text, *self._match.span()):
+            return digits
         return ordinal_in(rank, digits, self._target) or self._match["ordinal"]
 
     def _roman(self) -> str:
@@ -274,11 +286,12 @@ class _Writer:
         if suffix is None:
             return numeral
         letters = numeral.removesuffix(suffix)
-        if _NAME_BEFORE.search(self._text, 0, self._match.start()):
+        century = unit_at(self._text, self._match.end(), self._source)
+        if century is None and _NAME_BEFORE.search(self._text, 0, self._match.start()):
             return letters
         if primary_language(self._target) == "fr":
             return f"{letters}{'er' if letters == 'I' else 'e'}"
-        [(_, rank)] = roman_numerals(letters)
+        rank = next((value for _, value in roman_numerals(letters)), 1)  # I is a pronoun, too
         return ordinal_in(rank, str(rank), self._target) or numeral
 
     def _joined_end(self, end: int) -> int:

@@ -103,8 +103,8 @@ def _after_stand_ins(segment: Segment) -> Attempt | Segment:
 def _replaces(constrained: Segment, free: Segment) -> bool:
     """Whether the terms seem to replace words of the free translation.
 
-    The only check that is possible if the model loses every stand-in. The words of a translation
-    that does not end are no measure.
+    The only check that is possible if the model loses every stand-in. A translation that does not
+    end is not compared word by word.
     """
     terms, best = constrained.terms, constrained.renderings[0].rest
     original, ends = free.renderings[0].rest, not free.best.capped

@@ -10,6 +10,7 @@ from app.text.facts.compared import FactFault, fact_faults, may_have_facts
 from app.text.facts.kept import find_kept
 from app.text.facts.number_words import spelt_out
 from app.text.facts.quantities import scale_at, unit_at
+from app.text.names import lost_names
 from app.text.placeholders import find_placeholders
 from app.text.spans import Span, united
 
@@ -45,19 +46,27 @@ def lost_facts(source: str, translation: str, languages: Sequence[str]) -> list[
 
 
 def differences(
-    source: str, translation: str, languages: Sequence[str], copied: Iterable[str] = ()
+    source: str,
+    translation: str,
+    languages: Sequence[str],
+    copied: Iterable[str] = (),
+    names: Sequence[str] = (),
 ) -> list[Difference]:
     """Return the places of the faults of a sentence, without the text that is `copied`.
 
     A place is one without which the fault would not be, of either text or of both. If there is
-    none, all numbers that only one of them has.
+    none, all numbers that only one of them has. A lost one of the `names` is one, too.
     """
     copied = list(copied)
     source, translation = _without(source, copied), _without(translation, copied)
-    return [
+    found = [
         Difference(flag, *_places(flag, source, translation, languages))
         for flag in fact_faults(source, translation, languages)
     ]
+    starts = [(source.find(name), name) for name in lost_names(names, translation)]
+    if lost := [Span(start, start + len(name)) for start, name in starts if start >= 0]:
+        found.append(Difference("facts", lost, []))
+    return found
 
 
 def _without(text: str, copied: Iterable[str]) -> str:

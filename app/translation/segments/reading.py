@@ -1,5 +1,6 @@
 """Prepares the texts of a request for a model, and converts glossary terms to constraints."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -7,7 +8,9 @@ from functools import cached_property, lru_cache
 from app.languages.served import Direction
 from app.text.facts.compared import may_have_facts
 from app.text.facts.written import number_forms
+from app.text.facts.written_words import NumberForm
 from app.text.glossary import NO_GLOSSARY, Glossary, Term
+from app.text.names import find_names, lost_names
 from app.text.segmentation import Split
 from app.text.spans import Span
 from app.text.stand_ins import FAMILIES, StandIns, Translated
@@ -81,7 +84,7 @@ class Reading:
         The form may add stand-ins for terms or numbers; `earlier` are the searches before.
         """
         terms = list(self.glossary.find(text, placeholders))
-        translated = self._translated(text, placeholders, terms, form)
+        translated = self._translated(text, placeholders, terms, form, earlier)
         stand_ins = StandIns(text, placeholders, FAMILIES[form.family], translated)
         (source, target), tokens = self.direction, None
         if with_tokens:
@@ -89,7 +92,10 @@ class Reading:
             ids = [token.id for token in tokens]
         else:
             ids = self.codec.source_ids(stand_ins.text, target, source)
-        may_be_retried = bool(terms) or may_have_facts(stand_ins.rest, source)
+        names = find_names(stand_ins.rest, source, self._is_word)
+        if not form.is_first and earlier:
+            names = earlier[-1].names
+        may_be_retried = bool(terms or names) or may_have_facts(stand_ins.rest, source)
         return Segment(
             span,
             stand_ins,
@@ -99,6 +105,7 @@ class Reading:
             self.direction,
             form,
             terms,
+            names,
             tokens,
             may_be_retried,
             self.options.n_best,
@@ -106,7 +113,12 @@ class Reading:
         )
 
     def _translated(
-        self, text: str, placeholders: Sequence[Span], terms: Sequence[Term], form: Form
+        self,
+        text: str,
+        placeholders: Sequence[Span],
+        terms: Sequence[Term],
+        form: Form,
+        earlier: Sequence[Segment],
     ) -> list[Translated]:
         found: list[Translated] = []
         if form.terms == "stand-ins":
@@ -114,10 +126,22 @@ class Reading:
         if form.numbers:
             taken = [*placeholders, *(term.span for term in terms)]
             with_nouns = form.family == 0  # the second attempt
-            for start, end, written in number_forms(text, *self.direction, with_nouns=with_nouns):
+            lost = lost_names(earlier[-1].names, earlier[-1].renderings[0].rest) if earlier else ()
+            forms = [
+                NumberForm(*at.span(), name)
+                for name in lost
+                for at in re.finditer(rf"\b{re.escape(name)}\b", text)
+            ]
+            if with_nouns or not forms:  # at first, lost names alone
+                forms += number_forms(text, *self.direction, with_nouns=with_nouns)
+            for start, end, written in forms:
                 if not any(start < other.end and other.start < end for other in taken):
                     found.append(Translated(Span(start, end), written))
+                    taken.append(Span(start, end))
         return found
+
+    def _is_word(self, letters: str) -> bool:
+        return len(self.codec.tokenize(letters)) == 1
 
     def _options(self, is_selective: bool, terms: Sequence[Term], form: Form) -> SearchOptions:
         """Return search options, for all hypotheses if some may be rejected."""

@@ -20,6 +20,7 @@ from app.text.flags import (
     lost_characters,
 )
 from app.text.glossary import Term, has_all_terms
+from app.text.names import lost_names
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
@@ -80,6 +81,7 @@ class Segment:
     stand_ins       the model's input: the text of the span with its placeholders replaced
     source_ids      the encoder's input
     terms           glossary terms that its translation must contain
+    names           names that its translation must have, unless it writes them out
     source_tokens   tokens with spans in the model's input, if requested, as those of renderings
     may_be_retried  whether a rendering may be rejected for its numbers or terms
     n_ranks         renderings that are wanted, if there are as many hypotheses
@@ -98,6 +100,7 @@ class Segment:
     direction: Direction
     form: Form = PLAIN
     terms: Sequence[Term] = ()
+    names: Sequence[str] = ()
     source_tokens: Sequence[Token] | None = None
     may_be_retried: bool = False
     n_ranks: int = 1
@@ -162,6 +165,8 @@ class Segment:
             source = source.replace(term.source, " ", 1)
             rest = rest.replace(term.target, " ", 1)
         faults += fact_faults(source, rest, self.direction)
+        if "facts" not in faults and lost_names(self.names, rest):
+            faults.append("facts")
         return faults
 
     @property

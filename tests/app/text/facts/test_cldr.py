@@ -5,7 +5,6 @@ import pytest
 from app.text.facts.cldr import (
     Convention,
     convention_of,
-    currency_words,
     era_name,
     era_names,
     month_names,
@@ -14,6 +13,7 @@ from app.text.facts.cldr import (
     unit_pattern,
     unit_words,
 )
+from app.text.facts.quantities import currency_words
 
 
 @pytest.mark.parametrize(
