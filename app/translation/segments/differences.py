@@ -10,9 +10,9 @@ from app.text.facts.compared import FactFault, fact_faults, may_have_facts
 from app.text.facts.kept import find_kept
 from app.text.facts.number_words import spelt_out
 from app.text.facts.quantities import scale_at, unit_at
-from app.text.names import lost_names
 from app.text.placeholders import find_placeholders
 from app.text.spans import Span, united
+from app.translation.segments.names import lost_names
 
 MAX_PLACES = 8
 MAX_CHARACTERS = 1000

@@ -10,10 +10,10 @@ from app.text.facts.compared import may_have_facts
 from app.text.facts.written import number_forms
 from app.text.facts.written_words import NumberForm
 from app.text.glossary import NO_GLOSSARY, Glossary, Term
-from app.text.names import find_names, lost_names
 from app.text.segmentation import Split
 from app.text.spans import Span
 from app.text.stand_ins import FAMILIES, StandIns, Translated
+from app.translation.segments.names import find_names, lost_names
 from app.translation.segments.segment import PLAIN, Form, Segment
 from model.decoding.constraints import Constraint
 from model.decoding.hypothesis import SearchOptions

@@ -20,9 +20,9 @@ from app.text.flags import (
     lost_characters,
 )
 from app.text.glossary import Term, has_all_terms
-from app.text.names import lost_names
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
+from app.translation.segments.names import lost_names
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.text_codec import TextCodec, Token
 

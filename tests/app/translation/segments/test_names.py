@@ -1,6 +1,6 @@
 import pytest
 
-from app.text.names import find_names, lost_names
+from app.translation.segments.names import find_names, lost_names
 
 
 def is_word(letters: str) -> bool:
