@@ -23,7 +23,7 @@ RECIPE = "en-fr"
 """The shipped recipe that names the corpora."""
 
 
-@click.group()
+@click.group(epilog="Example: attend corpus get tatoeba corpora")
 def corpus() -> None:
     """Fetch public corpora of sentence pairs."""
 
