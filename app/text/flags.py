@@ -8,6 +8,7 @@ unknown_characters  characters outside the vocabulary were lost
 glossary_unmet      it lacks a requested term
 numbers             amounts, times or units of its source are others in it; see `app.text.facts`
 facts               other facts of its source are: ordinals, dates, eras, names with a number
+other_language      it was translated as if it were in the only source language, and seems not to be
 doubtful            the model finds it improbable, or it has a word that may be none
 """
 
@@ -21,7 +22,7 @@ from app.text.scripts import FEW_SPACES
 
 Flag = Literal[
     "truncated", "length_capped", "repetition", "copied_source", "unknown_characters",
-    "glossary_unmet", "numbers", "facts", "doubtful",
+    "glossary_unmet", "numbers", "facts", "other_language", "doubtful",
 ]  # fmt: skip
 
 MIN_SOURCE_TOKENS = 16

@@ -175,7 +175,7 @@ class LanguagePaths:
         """Return the path of each text by its detected language. Raises as `Languages.chain`.
 
         If the source is omitted and a single one leads to the target, a text has that source
-        unless another language is far likelier.
+        unless another language is far likelier and leads to the target.
         """
         usual = self._usual(target) if source is None else None
         return [
@@ -212,7 +212,12 @@ class LanguagePaths:
             likely = {one.language: one.confidence for one in candidates}
             if best.confidence < TIMES_LIKELIER * likely.get(usual.languages[0], 0.0):
                 return FoundPath(usual)
-        return self._from(best, target, index)
+        try:
+            return self._from(best, target, index)
+        except UnknownLanguagesError:
+            if usual is None:
+                raise
+            return FoundPath(usual, best)
 
     def _from(self, found: DetectedLanguage, target: str | None, index: int) -> FoundPath:
         if fits(target, found.language):

@@ -8,6 +8,7 @@ from functools import partial
 from app.concurrency.coroutines import side_by_side
 from app.concurrency.threads import check_abandoned
 from app.errors import InvalidRequestError, UnreadableFileError
+from app.languages.served import fits
 from app.text.document import MAX_DOCUMENTS, Document, PlainText
 from app.text.markup.document import MarkupDocument
 from app.text.markup.tokens import MarkupError
@@ -64,16 +65,20 @@ class TranslatedText:
         source, *between = self.found.path.languages
         *pivot, target = between or [source]
         n_answers = max((len(block.answers) for block in last), default=1)
+        detected = self.found.detected
+        flags = {flag for one in passes for flag in one.flags}
+        if detected and not fits(detected.language, source):
+            flags.add("other_language")
         explained = [one for block in passes for one in block.explained or ()]
         self.translation = Translation(
             text=self._whole(0),
             source=source,
-            detected=self.found.detected,
+            detected=detected,
             target=target,
             pivot=pivot[0] if pivot else None,
             score=score_before + mean_score(last, 0),
             confidence=math.exp(log_prob / n_tokens) if n_tokens else 1.0,
-            flags=sorted({flag for one in passes for flag in one.flags}),
+            flags=sorted(flags),
             alternatives=[
                 Alternative(text=self._whole(rank), score=score_before + mean_score(last, rank))
                 for rank in range(1, min(1 + request.alternatives, n_answers))

@@ -90,6 +90,7 @@ async def test_without_a_source_a_text_is_not_silently_english(served: Client) -
     assert (usual["source"], usual.get("detected")) == ("en", None)
     assert (same["source"], same["text"]) == ("fr", FR + " " + FR)
     assert same["detected"]["language"] == "fr"
-    refused = await served.post("/translate", json={"text": DE, "target": "fr"})
-    assert refused.status_code == httpx.codes.NOT_FOUND
-    assert refused.json()["source"] == "de"
+    [other] = (await answered(served, text=DE, target="fr"))["translations"]
+    assert (other["source"], other["detected"]["language"]) == ("en", "de")
+    assert "other_language" in other["flags"]
+    assert all("other_language" not in one["flags"] for one in (usual, same))

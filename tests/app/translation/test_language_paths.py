@@ -78,8 +78,10 @@ async def test_an_omitted_source_is_the_usual_one_unless_another_is_far_likelier
     found = await SEVERAL.found(texts, None, "fr")
     assert [one.path.languages for one in found] == [("en", "fr")] * 3 + [("fr",)]
     assert [one.detected is not None for one in found] == [False, False, False, True]
-    with pytest.raises(UnknownLanguagesError, match="seems to be in Swedish"):
-        await SEVERAL.found([TEXTS["sv"]], None, "fr")
+    [swedish] = await SEVERAL.found([TEXTS["sv"]], None, "fr")
+    assert swedish.path.languages == ("en", "fr")
+    assert swedish.detected is not None
+    assert swedish.detected.language == "sv"
 
 
 async def test_an_omitted_source_is_detected_if_several_lead_to_the_target() -> None:

@@ -70,6 +70,7 @@ export const ENGLISH = {
   "flag.glossary_unmet": "A glossary entry could not be used.",
   "flag.numbers": "Amounts, times or units of the translation are not those of the text.",
   "flag.facts": "A date, a rank or a name of the text is not in the translation.",
+  "flag.other_language": "The text seems to be in another language.",
   "flag.doubtful": "The model is unsure of the translation; a word may not exist.",
   "fault.other": "“{source}” is “{target}” in the translation.",
   "fault.lost": "“{source}” is not in the translation.",

@@ -70,6 +70,7 @@ export const FRENCH = {
   "flag.glossary_unmet": "Une entrée du glossaire n’a pas pu être employée.",
   "flag.numbers": "Des montants, des heures ou des unités de la traduction ne sont pas ceux du texte.",
   "flag.facts": "Une date, un rang ou un nom du texte manque dans la traduction.",
+  "flag.other_language": "Le texte semble être dans une autre langue.",
   "flag.doubtful": "Le modèle n’est pas sûr de la traduction ; un mot peut ne pas exister.",
   "fault.other": "« {source} » est devenu « {target} ».",
   "fault.lost": "« {source} » n’est pas dans la traduction.",

@@ -70,6 +70,7 @@ export const GERMAN = {
   "flag.glossary_unmet": "Ein Eintrag des Glossars ließ sich nicht verwenden.",
   "flag.numbers": "Beträge, Zeiten oder Einheiten der Übersetzung sind nicht die des Textes.",
   "flag.facts": "Ein Datum, ein Rang oder ein Name des Textes fehlt in der Übersetzung.",
+  "flag.other_language": "Der Text scheint in einer anderen Sprache zu sein.",
   "flag.doubtful": "Das Modell ist sich der Übersetzung nicht sicher; vielleicht gibt es ein Wort darin nicht.",
   "fault.other": "„{source}“ ist in der Übersetzung „{target}“.",
   "fault.lost": "„{source}“ fehlt in der Übersetzung.",

@@ -70,6 +70,7 @@ export const SPANISH = {
   "flag.glossary_unmet": "No se pudo usar una entrada del glosario.",
   "flag.numbers": "Importes, horas o unidades de la traducción no son los del texto.",
   "flag.facts": "Una fecha, un rango o un nombre del texto no está en la traducción.",
+  "flag.other_language": "El texto parece estar en otro idioma.",
   "flag.doubtful": "El modelo no está seguro de la traducción; puede que una palabra no exista.",
   "fault.other": "«{source}» es «{target}» en la traducción.",
   "fault.lost": "«{source}» no está en la traducción.",
