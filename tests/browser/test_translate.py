@@ -242,9 +242,12 @@ def test_flags_are_explained(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("a.txt", "The house is green.\n"), ("b.md", "# Hi\n")]
+    ("name", "translated", "content"),
+    [("a.txt", "a.fr.txt", "The house is green.\n"), ("b.md", "b.fr.md", "# Hi\n")],
 )
-def test_a_file_is_translated(page: Page, tmp_path: Path, name: str, content: str) -> None:
+def test_a_file_is_translated(
+    page: Page, tmp_path: Path, name: str, translated: str, content: str
+) -> None:
     (tmp_path / name).write_text(content)
     page.find("#file").send_keys(str(tmp_path / name))
     link = wait_for("the link", lambda: page.all("#files a"))[0]
@@ -252,7 +255,7 @@ def test_a_file_is_translated(page: Page, tmp_path: Path, name: str, content: st
     text = httpx.get(address).raise_for_status().text
     if name == "a.txt":
         assert text == f"{asked(page, text=content.strip(), source='en')['text']}\n"
-    assert name in link.text
+    assert translated in link.text
     page.find("#files button").click()
     assert not page.all("#files li")
 

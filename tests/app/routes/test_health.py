@@ -98,7 +98,8 @@ async def test_head_and_options(client: Client, path: str) -> None:
     assert head.status_code == get.status_code == 200
     assert head.headers["Content-Type"] == get.headers["Content-Type"]
     assert options.status_code == 204
-    assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD"}
+    older = {"POST"} if path == "/languages" else set()  # of LibreTranslate's older clients
+    assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD"} | older
 
 
 async def test_the_status_is_the_load_in_two_numbers(serve: Serve) -> None:

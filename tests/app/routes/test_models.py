@@ -128,6 +128,7 @@ async def test_a_compressed_body_is_unsupported(client: Client, path: str) -> No
         headers["Content-Type"] = "multipart/form-data; boundary=a"
     body = gzip.compress(b'{"text": "a", "target": "fr"}')
     answer = await client.post(path, content=body, headers=headers)
-    assert answer.status_code == 415
+    as_libretranslate = path in ("/translate", "/detect", "/translate_file")
+    assert answer.status_code == (400 if as_libretranslate else 415)
     assert "Content-Encoding" in answer.text
     assert answer.headers["Accept-Encoding"] == "identity"

@@ -46,7 +46,7 @@ async def test_any_pair_by_any_form_of_its_codes(serve: Serve, nllb: Path) -> No
             [one] = answer["translations"]
             texts[source, target] = one["text"], one["source"], one["target"]
         unknown = await client.post("/translate", json={"text": "a", "source": "en", "target": "x"})
-        lacking = await client.post("/translate", json={"text": "a", "target": "fr"})
+        lacking = await client.post("/translate", json={"text": "a", "source": "en"})
     assert len({texts["en", "fr"], texts["EN", "FR"], texts["eng_Latn", "fra_Latn"]}) == 1
     assert texts["eng", "fr-CA"] == texts["en-GB", "fra"] == texts["en", "fr"]
     assert texts["en", "zh"] == texts["en", "ZH-HANS"] == texts["en", "zho_Hans"]
