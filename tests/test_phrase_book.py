@@ -26,8 +26,11 @@ def test_each_file_has_pairs_and_is_counted_in_the_readme() -> None:
             sides = line.split("\t")
             assert len(sides) == 2, line
             assert all(side == side.strip() != "" for side in sides), line
-            assert line.lower() not in seen, line
-            seen.add(line.lower())
+        pairs = {line.lower() for line in lines}
+        assert len(pairs) == len(lines)
+        if path.name != "formulas.train.tsv.xz":  # which repeats some of the others
+            assert not seen & pairs
+            seen |= pairs
 
 
 def test_typography_is_plain() -> None:
