@@ -17,7 +17,8 @@ MAX_SECONDS = 120
 
 _READER = Path(__file__).with_name("pdf_reader.py")
 _FULL, _FULL_SENTENCE = 0.75, 0.95
-"""Shares of the longest lines' length from which a paragraph goes on in the next line."""
+"""A paragraph continues after a line at least this long, as a fraction of the longest lines; the
+second is for a line that ends a sentence."""
 
 _SENTENCE_END = re.compile(r"[.!?:]$")
 _DIVIDED = re.compile(r"(?<=[^\W\d_])-\n([^\W\d_])")

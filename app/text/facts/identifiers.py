@@ -43,7 +43,7 @@ _DOTTED_TIME = re.compile(
     rf"(?<=\b[Aa]t )(?:1?\d|2[0-3])\.[0-5]\d(?![\w%]|[.,]\d|[{SPACES}](?:[ap]\.?m|[%$€£]|\w+s\b))"
     rf"|(?<=[àÀ] )(?:1?\d|2[0-3])\.[0-5]\d(?![\w%]|[.,]\d|[{SPACES}](?:[%$€£]|\w+s\b))"
 )
-"""What may be a time of day or a price; either way, it is understood as it is written."""
+"""A time of day or a price. Readers understand either as it is written."""
 
 _LABELLED = re.compile(
     r"(?:№|\bn[o°º]\.?|#|\b(?:number|numéro|code|order|commande|ref(?:erence)?|réf(?:érence)?|ticket"

@@ -20,7 +20,7 @@ _WRITTEN = {
     "en": re.compile(r"(?:\b(?:in|of|per|every|each)[ ]|/|-in-)$"),
     "fr": re.compile(rf"(?:\b(?:sur|pour|contre)[{SPACES}]|/)$"),
 }
-"""What stands before the whole; French `pour` is of percentages."""
+"""Words before the whole of a ratio. French `pour` also stands in percentages."""
 
 _OTHERWISE = re.compile(r"%|per ?cent|pour cent|\bhalf\b|moitié|\bdemi|\bother\b", re.IGNORECASE)
 _DIGITS = re.compile(r"(?<![\w.,/-])\d{1,4}(?![\w/-]|[.,]\d)")

@@ -66,7 +66,7 @@ class TranslateRequest(WireRequest):
     )  # fmt: skip
     no_repeat_ngram_size: int | None = Field(
         None, ge=0, le=100,
-        description="No sequence of so many tokens occurs twice in a sentence; 0: any may. "
+        description="A sequence of this many tokens occurs at most once; 0: no limit. "
         "Default: the checkpoint's.",
     )  # fmt: skip
     repetition_penalty: float | None = Field(

@@ -224,7 +224,7 @@ export const ENGLISH = {
   "block.softmax": "The softmax makes probabilities of the logits.",
   "tokens.title": "The tokens",
   "tokens.text": "The model reads pieces of words: {source} of the source, {target} of the translation.",
-  "special.target": "asks for {language}: the model translates into several languages and is told which.",
+  "special.target": "names the target language, {language}: the model translates into several.",
   "special.end": "ends the sentence. A head that finds nothing to take rests on it: its weights have to add up to 1 somewhere.",
   "special.inner": "continues a word: the piece belongs to the one before it.",
   "special.blank": "a blank on its own.",

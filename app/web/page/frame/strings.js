@@ -2,7 +2,7 @@
 
 import { keep, kept } from "../state/kept.js";
 
-/** The languages of the page and their tables, which have the same strings; only the one that is shown is loaded. */
+/** The page's languages and the modules with their strings, all with the same keys. A browser loads one. */
 const TABLES = {
   en: async () => (await import("./english.js")).ENGLISH,
   de: async () => (await import("./german.js")).GERMAN,

@@ -8,7 +8,7 @@ import { keep, kept } from "../state/kept.js";
 const MOST = 50;
 const LONGEST = 5000;
 
-/** Milliseconds after which a translation is no passing one. */
+/** Milliseconds that a translation stays unchanged before it is saved. */
 const SETTLED = 3000;
 
 /** The entries with another one in front: it replaces an earlier form of the same text. */

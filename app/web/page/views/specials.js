@@ -1,4 +1,4 @@
-/** The tokens that are no words, explained where they stand; and the colours of weights. */
+/** Explains control symbols, spaces and bytes beside the tokens, and the colours of weights. */
 
 import { el } from "../frame/dom.js";
 import { languageName, t } from "../frame/strings.js";

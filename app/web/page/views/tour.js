@@ -29,7 +29,7 @@ export function keptStep() {
 
 const keep = (step) => { try { localStorage.setItem(KEPT, String(step)); } catch { /* not kept then */ } };
 
-/** A button that starts the tour, or goes on with it. */
+/** A button that starts the tour or resumes it. */
 export function tourButton(store) {
   const step = keptStep();
   return el("button", { type: "button", className: "button tour-start", onclick: () => startTour(store) }, step ? t("tour.resume", { step: step + 1 }) : t("tour.start"));
