@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 import sentencepiece
 import torch
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 from transformers import AutoTokenizer, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
 
 from model.interop.m2m100.languages import LISTS
@@ -50,13 +51,14 @@ def random_model(vocab_size: int, seed: int = 0, **options: Any) -> Any:
     return model.eval()
 
 
-def save_fast_tokenizer(folder: Path, vocabulary: list[str]) -> None:
+def save_fast_tokenizer(folder: Path, vocabulary: list[str], charsmap: bytes) -> None:
     """tokenizer.json and tokenizer_config.json with the ids of the published models."""
     write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
     plain: Any = AutoTokenizer.from_pretrained(folder)
     tokens = [*vocabulary, *LISTS["nllb"], "<mask>"]
     ids = {token: index for index, token in enumerate(tokens)}
-    NllbTokenizer(vocab=ids, merges=plain._merges).save_pretrained(folder)
+    fast: Any = NllbTokenizer(vocab=ids, merges=plain._merges, _spm_precompiled_charsmap=charsmap)
+    fast.save_pretrained(folder)
 
 
 def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilingual:
@@ -64,6 +66,7 @@ def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilin
     pieces = learn_pieces()
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(pieces)
+    charsmap = ModelProto.FromString(pieces).normalizer_spec.precompiled_charsmap
     own = [processor.id_to_piece(index) for index in range(3, processor.vocab_size())]
 
     def make(
@@ -71,6 +74,7 @@ def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilin
         kind: Kind = "m2m100",
         behind: bool = False,
         fast: bool = True,
+        slow: bool = True,
         dtype: torch.dtype = torch.float32,
         pickled: bool = False,
         shard: str | None = None,
@@ -87,13 +91,15 @@ def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilin
             n_languages = len(LISTS["nllb"])
             settings |= {"tokenizer_class": "NllbTokenizer", "legacy_behaviour": behind}
             if fast:
-                save_fast_tokenizer(folder, vocabulary)
+                save_fast_tokenizer(folder, vocabulary, charsmap)
                 settings = json.loads((folder / "tokenizer_config.json").read_text()) | settings
         else:
             n_languages = len(LISTS[kind])
             settings |= {"tokenizer_class": "M2M100Tokenizer", "language_codes": kind}
             write_json(folder / "vocab.json", {one: index for index, one in enumerate(vocabulary)})
         write_json(folder / "tokenizer_config.json", settings | (tokenizer or {}))
+        if not slow:
+            (folder / "sentencepiece.bpe.model").unlink()
         made_up = 3 if kind == "nllb" else MADE_UP
         model = random_model(len(vocabulary) + n_languages + made_up, **options)
         searched = {"max_length": 30, "num_beams": 5, "early_stopping": True}

@@ -18,6 +18,7 @@ from model.interop.ctranslate2.weights import read_weights
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.config_files import CONFIG_FILE, TOKENIZER_FILE, read_object
 from model.interop.languages import Languages, directions, select_pairs
+from model.interop.m2m100.fast_tokenizer import FAST_TOKENIZER_FILE, read_pieces
 from model.interop.m2m100.languages import codes_of_tokens
 from model.interop.marian_folder import CTRANSLATE2_FILE
 from model.text.language_codes import standard_code
@@ -84,7 +85,8 @@ def read_ctranslate2(
     tokenizer: MarianTokenizer | MultilingualTokenizer
     pairs: list[Direction] | AnyPair
     pad_id: int | None = None
-    if pieces is None and (folder / PIECES_FILE).exists():
+    is_nllb = (folder / FAST_TOKENIZER_FILE).exists() and codes_of_tokens(source)
+    if pieces is None and (is_nllb or (folder / PIECES_FILE).exists()):
         tokenizer, pairs, ids = _multilingual(folder, config, source, languages)
     else:
         found = (pieces, pieces) if pieces else _piece_files(folder)
@@ -233,7 +235,7 @@ def _multilingual(
     language_tokens = {code: (token, ids[token]) for code, token in codes.items()}
     n_pieces = min(token_id for _, token_id in language_tokens.values())
     files = {
-        PIECES_FILE: read_file(folder / PIECES_FILE),
+        PIECES_FILE: read_pieces(folder),
         VOCABULARY_FILE: _json(tokens[:n_pieces]),
     }
     path = folder / TOKENIZER_FILE

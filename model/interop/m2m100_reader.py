@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from model.checkpoint.config import read_file
 from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
@@ -9,7 +10,8 @@ from model.interop.huggingface.config_files import TOKENIZER_FILE, M2M100Config,
 from model.interop.huggingface.settings import read_settings
 from model.interop.huggingface_reader import read_weights, shape_of
 from model.interop.languages import Languages, select_pairs
-from model.interop.m2m100.languages import FAST_TOKENIZER_FILE, LANGUAGE_FILES, language_tokens
+from model.interop.m2m100.fast_tokenizer import read_pieces
+from model.interop.m2m100.languages import LANGUAGE_FILES, language_tokens
 from model.text.marian_tokenizer import VOCABULARY_FILE
 from model.text.multilingual_tokenizer import PIECES_FILE, LanguageTokens, MultilingualTokenizer
 
@@ -71,17 +73,12 @@ def _read_tokenizer(folder: Path, size: int) -> MultilingualTokenizer:
     if kind is not None and kind not in _TOKENIZERS:
         known = ", ".join(_TOKENIZERS)
         raise CheckpointError(f"{path}: tokenizer_class {kind!r}; attend can import {known}")
-    if not (folder / PIECES_FILE).exists():
-        hint = (
-            f": transformers 5 saves {FAST_TOKENIZER_FILE} alone; copy the file from the model "
-            "that this one was trained from"
-            if (folder / FAST_TOKENIZER_FILE).exists()
-            else ""
-        )
-        raise CheckpointError(f"{folder}: no {PIECES_FILE}{hint}")
     listed = (folder / VOCABULARY_FILE).exists() if kind is None else _TOKENIZERS[kind]
     try:
-        plain = MultilingualTokenizer.load(folder, LanguageTokens({}), size, listed=listed)
+        content = {PIECES_FILE: read_pieces(folder)}
+        if listed:
+            content[VOCABULARY_FILE] = read_file(folder / VOCABULARY_FILE)
+        plain = MultilingualTokenizer(content, LanguageTokens({}), size, str(folder))
         files = {
             name: read_object(folder / name) for name in LANGUAGE_FILES if (folder / name).exists()
         }

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from model.errors import TokenizerError
+from model.interop.m2m100.fast_tokenizer import FAST_TOKENIZER_FILE
 from model.text.language_codes import standard_code
 
 ADDED_TOKENS_FILE = "added_tokens.json"
 SPECIAL_TOKENS_FILE = "special_tokens_map.json"
-FAST_TOKENIZER_FILE = "tokenizer.json"
 TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
 LANGUAGE_FILES = (
     TOKENIZER_CONFIG_FILE, ADDED_TOKENS_FILE, SPECIAL_TOKENS_FILE, FAST_TOKENIZER_FILE,
