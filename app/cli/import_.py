@@ -89,8 +89,9 @@ def m2m100(**options: Any) -> None:
 
     It translates any of its languages to any other, or those of --source to those of --target. SRC
     is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
-    sentencepiece.bpe.model, M2M-100's vocab.json), or a name on the Hugging Face hub, fetched as by
-    `attend pull`. No code in it is executed. DIR must be new or empty.
+    sentencepiece.bpe.model or NLLB's tokenizer.json, M2M-100's vocab.json), or a name on the
+    Hugging Face hub, fetched as by `attend pull`. No code in it is executed. DIR must be new or
+    empty.
     """
     _import(import_m2m100, M2M100Config, **options)
 

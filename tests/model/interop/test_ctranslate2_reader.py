@@ -13,6 +13,7 @@ import ctranslate2
 import numpy as np
 import pytest
 import sentencepiece
+from ctranslate2.converters import TransformersConverter
 
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import Hypothesis
@@ -25,8 +26,9 @@ from model.errors import CheckpointError
 from model.interop.ctranslate2.binary_format import read_binary
 from model.interop.languages import NOT_GIVEN, Languages
 from model.interop.marian_folder import project_of
-from model.interop.marian_import import import_ctranslate2
+from model.interop.marian_import import import_ctranslate2, import_m2m100
 from tests.ctranslate2_folder import D_MODEL, FAMILIES, M2M100, MARIAN, PIECES, Family, write_folder
+from tests.m2m100_folder import MakeMultilingual
 from tests.marian_folder import SOURCE_WORDS, TARGET_WORDS, change_json
 from tests.model.interop.comparing import search_options
 
@@ -182,6 +184,20 @@ def test_any_language_to_any_other(tmp_path: Path) -> None:
     }
     some = imported(folder.rename(tmp_path / "some"), Languages(["en"], ["fr", "de"]))
     assert list(some.config.directions) == [("en", "fr"), ("en", "de")]
+
+
+def test_nllb_with_the_tokenizer_json_of_transformers(
+    make_multilingual: MakeMultilingual, tmp_path: Path
+) -> None:
+    original = make_multilingual(kind="nllb", slow=False)
+    converter = TransformersConverter(str(original), copy_files=["tokenizer.json"])
+    converter.convert(str(tmp_path / "nllb"))
+    ours = imported(tmp_path / "nllb", NOT_GIVEN)
+    import_m2m100(original, tmp_path / "original")
+    theirs = load_checkpoint(tmp_path / "original")
+    for text in texts():
+        wanted = theirs.tokenizer.source_ids(text, "fr", "en")
+        assert ours.tokenizer.source_ids(text, "fr", "en") == wanted
 
 
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
