@@ -18,8 +18,9 @@ from model.interop.ctranslate2.weights import read_weights
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.config_files import CONFIG_FILE, TOKENIZER_FILE, read_object
 from model.interop.languages import Languages, directions, select_pairs
-from model.interop.m2m100.fast_tokenizer import FAST_TOKENIZER_FILE, read_pieces
+from model.interop.m2m100.fast_tokenizer import FAST_TOKENIZER_FILE
 from model.interop.m2m100.languages import codes_of_tokens
+from model.interop.m2m100_reader import read_pieces
 from model.interop.marian_folder import CTRANSLATE2_FILE
 from model.text.language_codes import standard_code
 from model.text.marian_tokenizer import (

@@ -10,7 +10,7 @@ from model.interop.huggingface.config_files import TOKENIZER_FILE, M2M100Config,
 from model.interop.huggingface.settings import read_settings
 from model.interop.huggingface_reader import read_weights, shape_of
 from model.interop.languages import Languages, select_pairs
-from model.interop.m2m100.fast_tokenizer import read_pieces
+from model.interop.m2m100.fast_tokenizer import FAST_TOKENIZER_FILE, sentencepiece_model
 from model.interop.m2m100.languages import LANGUAGE_FILES, language_tokens
 from model.text.marian_tokenizer import VOCABULARY_FILE
 from model.text.multilingual_tokenizer import PIECES_FILE, LanguageTokens, MultilingualTokenizer
@@ -64,6 +64,20 @@ def read_m2m100(folder: Path, languages: Languages) -> ForeignModel:
         ),
         tokenizer=tokenizer,
     )
+
+
+def read_pieces(folder: Path) -> bytes:
+    """Return a folder's SentencePiece model, else that of its tokenizer.json.
+
+    Raises `CheckpointError`.
+    """
+    fast = folder / FAST_TOKENIZER_FILE
+    if (folder / PIECES_FILE).exists() or not fast.exists():
+        return read_file(folder / PIECES_FILE)
+    try:
+        return sentencepiece_model(read_object(fast), str(fast))
+    except TokenizerError as error:
+        raise CheckpointError(str(error)) from None
 
 
 def _read_tokenizer(folder: Path, size: int) -> MultilingualTokenizer:

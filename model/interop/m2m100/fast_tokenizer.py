@@ -7,13 +7,10 @@ their scores, and the result splits every text as the model that the list was de
 
 import base64
 import struct
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from model.checkpoint.config import read_file
-from model.errors import CheckpointError
-from model.interop.huggingface.config_files import read_object
+from model.errors import TokenizerError
 from model.text.multilingual_tokenizer import PIECES_FILE, SPECIAL
 
 FAST_TOKENIZER_FILE = "tokenizer.json"
@@ -25,20 +22,8 @@ _STEPS = {"Precompiled", "Replace", "Strip", "Metaspace", "WhitespaceSplit"}
 _OPTIONS = ("byte_fallback", "dropout", "continuing_subword_prefix", "end_of_word_suffix")
 
 
-def read_pieces(folder: Path) -> bytes:
-    """Return a folder's SentencePiece model, else that of its tokenizer.json.
-
-    Raises `CheckpointError`.
-    """
-    path, fast = folder / PIECES_FILE, folder / FAST_TOKENIZER_FILE
-    if path.exists() or not fast.exists():
-        return read_file(path)
-    return sentencepiece_model(fast)
-
-
-def sentencepiece_model(path: Path) -> bytes:
-    """Return the serialized SentencePiece model of a tokenizer.json. Raises `CheckpointError`."""
-    values = read_object(path)
+def sentencepiece_model(values: Mapping[str, Any], origin: str) -> bytes:
+    """Return the serialized SentencePiece model of a tokenizer.json. Raises `TokenizerError`."""
     try:
         bpe = values["model"]
         faults = [] if bpe["type"] == "BPE" else [f"type {bpe['type']!r}"]
@@ -53,14 +38,14 @@ def sentencepiece_model(path: Path) -> bytes:
         pairs = [one.split(" ") if isinstance(one, str) else one for one in bpe["merges"]]
         merges = [] if faults else [(str(left), str(right)) for left, right in pairs]
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise CheckpointError(f"{path}: not a tokenizer.json as `transformers` saves it") from None
+        raise TokenizerError(f"{origin}: not a tokenizer.json as `transformers` saves it") from None
     if [ids[piece] for piece in pieces] != [*range(len(SPECIAL), len(SPECIAL) + len(pieces))]:
         faults.append("ids of pieces that are not 4, 5, …")
     elif not faults and not _are_all(pieces, merges):
         faults.append("merges that are not those of a SentencePiece model")
     if faults:
-        raise CheckpointError(
-            f"{path}: attend cannot read this tokeniser: {'; '.join(faults)}; copy {PIECES_FILE} "
+        raise TokenizerError(
+            f"{origin}: attend cannot read this tokeniser: {'; '.join(faults)}; copy {PIECES_FILE} "
             "from the model that this one was trained from"
         )
     return _serialized(pieces, [left + right for left, right in merges], normalisation)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from model.errors import CheckpointError
-from model.interop.m2m100.fast_tokenizer import read_pieces, sentencepiece_model
+from model.errors import TokenizerError
+from model.interop.m2m100.fast_tokenizer import sentencepiece_model
+from model.interop.m2m100_reader import read_pieces
 from model.text.sentence_pieces import SentencePieces
 from tests.m2m100_folder import MakeMultilingual
 from tests.marian_folder import SOURCE_WORDS, TARGET_WORDS, write_json
@@ -25,9 +26,14 @@ def texts() -> list[str]:
     ]
 
 
+def written(folder: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    return values
+
+
 def both(folder: Path) -> tuple[SentencePieces, SentencePieces]:
     path = folder / "sentencepiece.bpe.model"
-    content = sentencepiece_model(folder / "tokenizer.json")
+    content = sentencepiece_model(written(folder), "ours")
     return SentencePieces(content, "ours"), SentencePieces(path.read_bytes(), "theirs")
 
 
@@ -35,10 +41,9 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def change(folder: Path, how: Change) -> None:
-    path = folder / "tokenizer.json"
-    values = json.loads(path.read_text("utf-8"))
+    values = written(folder)
     how(values)
-    write_json(path, values)
+    write_json(folder / "tokenizer.json", values)
 
 
 def as_older_versions_write_it(values: dict[str, Any]) -> None:
@@ -113,7 +118,7 @@ def test_other_tokenisers_are_refused_with_the_reason(
     how, reason = REFUSED[name]
     folder = make_multilingual(kind="nllb")
     change(folder, how)
-    with pytest.raises(CheckpointError) as caught:
-        sentencepiece_model(folder / "tokenizer.json")
+    with pytest.raises(TokenizerError) as caught:
+        sentencepiece_model(written(folder), "tokenizer.json")
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
