@@ -148,22 +148,18 @@ def write_folder(
     family: Family,
     quantization: str | None = None,
     *,
-    incomplete: bool = False,
     positions: Any = None,
     **options: Any,
 ) -> Path:
     """Write a folder as a converter does, with the SentencePiece models of its tokens.
 
-    incomplete  what the family does not set is filled with ones
-    positions   the table of both sides
+    positions  the table of both sides
     """
     folder.mkdir(parents=True)
     spec = random_spec(family, **options)
     if positions is not None:
         for side in (spec.encoder, spec.decoder):
             side.position_encodings.encodings = positions
-    if incomplete:
-        spec._visit(_fill)
     spec.validate()
     spec.optimize(quantization=quantization)
     spec.save(str(folder))
@@ -172,6 +168,21 @@ def write_folder(
     return folder
 
 
-def _fill(spec: Any, name: str, value: Any) -> None:
-    if value is None:
-        setattr(spec, name.rpartition("/")[2], np.ones((5, D_MODEL), np.float32))
+def with_side(spec: TransformerSpec, side: Any) -> None:
+    """Replace a side by one with other options; what its weights do not set is filled with ones."""
+    name = "encoder" if hasattr(side, "embeddings_merge") else "decoder"
+    given: dict[str, Any] = {}
+    getattr(spec, name)._visit(lambda _, path, value: given.update({path: value}))
+
+    def fill(layer: Any, path: str, value: Any) -> None:
+        if value is None:
+            ones = np.ones((5, D_MODEL), np.float32)
+            found = given.get(path.replace("embeddings_1", "embeddings_0"), ones)
+            setattr(layer, path.rpartition("/")[2], found)
+
+    side._visit(fill)
+    setattr(spec, name, side)
+    if name == "encoder":
+        for _ in side.embeddings[1:]:
+            spec.register_source_vocabulary(spec._vocabularies["source"][0])
+    spec.validate()

@@ -44,6 +44,7 @@ _OPTIONS = {
     "project_in/weight": "a projection of the embeddings",
     "embeddings_1/weight": "several source features",
     "input_layer_norm/gamma": "norms before and after each sub-layer",
+    "memory_kv/weight": "merged attention to both sides",
     "layer_scalar": "scaled layers",
     "queries_scale": "another scale of queries",
     "scale_outputs": "scaled outputs",

@@ -1,5 +1,6 @@
 """CTranslate2's folders: tokens and scores of CTranslate2 itself, in every shape that it makes."""
 
+import inspect
 import json
 import random
 import re
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from ctranslate2.converters import TransformersConverter
+from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec
 
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import Hypothesis
@@ -27,7 +29,19 @@ from model.interop.ctranslate2.binary_format import read_binary
 from model.interop.languages import NOT_GIVEN, Languages
 from model.interop.marian_folder import project_of
 from model.interop.marian_import import import_ctranslate2, import_m2m100
-from tests.ctranslate2_folder import D_MODEL, FAMILIES, M2M100, MARIAN, PIECES, Family, write_folder
+from tests.ctranslate2_folder import (
+    ACTIVATIONS,
+    D_MODEL,
+    FAMILIES,
+    HEADS,
+    M2M100,
+    MARIAN,
+    PIECES,
+    Family,
+    random_spec,
+    with_side,
+    write_folder,
+)
 from tests.m2m100_folder import MakeMultilingual
 from tests.marian_folder import SOURCE_WORDS, TARGET_WORDS, change_json
 from tests.model.interop.comparing import search_options
@@ -200,23 +214,69 @@ def test_nllb_with_the_tokenizer_json_of_transformers(
         assert ours.tokenizer.source_ids(text, "fr", "en") == wanted
 
 
-OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "relative positions": ({"with_relative_position": True}, "relative positions"),
-    "glu": ({"ffn_glu": True}, "gated linear units"),
-    "multi-query": ({"multi_query_attention": True}, "multi-query attention"),
-    "embedding norm": ({"layernorm_embedding": True}, "a norm of the embeddings"),
+SUPPORTED = {
+    "num_layers", "num_heads", "pre_norm", "activation", "alignment_layer", "alignment_heads",
+    "with_encoder_attention",
+}  # fmt: skip
+REFUSED: dict[str, tuple[Any, str]] = {
+    "no_final_norm": (True, "no final norm"),
+    "num_source_embeddings": (2, "several source features"),
+    "layernorm_embedding": (True, "a norm of the embeddings"),
+    "project_in_out": (True, "a projection of the embeddings"),
+    "relative_position": (True, "relative positions"),
+    "relative_attention_bias": (True, "a bias by relative position"),
+    "ffn_glu": (True, "gated linear units"),
+    "rms_norm": (True, "RMS norms"),
+    "alibi": (True, "ALiBi"),
+    "multi_query_attention": (True, "multi-query attention"),
+    "num_heads_kv": (2, "multi-query attention"),
+    "head_dim": (5, "heads of another width"),
+    "rotary_dim": (8, "rotary positions"),
+    "sliding_window": (9, "a sliding window"),
+    "qk_norm": (True, "normalised queries and keys"),
+    "v_norm": (True, "RMS norms"),
+    "pre_post_layer_norm": (True, "norms before and after each sub-layer"),
+    "merged_encoder_attention": (True, "merged attention"),
 }
+"""Options of either side: a value that attend lacks, and its description."""
+DETAILS = {
+    "embeddings_merge", "alibi_use_positive_positions", "scale_alibi", "rotary_interleave",
+    "rotary_scaling_type", "rotary_scaling_factor", "rotary_base", "max_position_embeddings",
+    "original_max_position_embeddings", "quant_type", "quant_bits", "quant_group_size",
+    "external_pre_post_encoder_layers", "parallel_residual", "shared_layer_norm",
+}  # fmt: skip
+"""Options that have no effect alone. AWQ is in config.json; the last two are of language models."""
+SIDES = (TransformerEncoderSpec, TransformerDecoderSpec)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-def test_options_that_attend_lacks_are_named(name: str, tmp_path: Path) -> None:
-    options, called = OPTIONS[name]
-    family = FAMILIES["opennmt-py"]
-    if "with_relative_position" in options:
-        family = family._replace(layout=None)
-    folder = write_folder(tmp_path / "model", family, incomplete=True, **options)
-    with pytest.raises(CheckpointError, match=f"attend cannot run this model: .*{called}"):
-        imported(folder)
+def options_of(side: type) -> set[str]:
+    return {*inspect.signature(vars(side)["__init__"]).parameters} - {"self"}
+
+
+def test_every_option_of_their_specification_is_known() -> None:
+    assert options_of(SIDES[0]) | options_of(SIDES[1]) == SUPPORTED | {*REFUSED} | DETAILS
+
+
+@pytest.mark.parametrize(
+    ("option", "side"),
+    [(one, side) for side in SIDES for one in REFUSED if one in options_of(side)],
+)
+def test_options_that_attend_lacks_are_named(option: str, side: type, tmp_path: Path) -> None:
+    value, called = REFUSED[option]
+    spec = random_spec(FAMILIES["opennmt-py"])
+    odd = side(2 if side is SIDES[0] else 1, HEADS, **{option: value})
+    with_side(spec, odd)
+    spec.save(str(tmp_path))
+    (tmp_path / "sentencepiece.model").write_bytes(PIECES)
+    with pytest.raises(CheckpointError, match=f"attend cannot run this model: .*{called}|{called}"):
+        imported(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["GELUTanh", "Tanh", "Sigmoid"])
+def test_activations_that_attend_lacks_are_named(name: str, tmp_path: Path) -> None:
+    family = FAMILIES["opennmt-py"]._replace(activation=ACTIVATIONS[name])
+    with pytest.raises(CheckpointError, match=r"activation (gelu by tanh|tanh|sigmoid)"):
+        imported(write_folder(tmp_path / "model", family))
 
 
 def set_bytes(first: int, value: bytes) -> Callable[[bytes], bytes]:

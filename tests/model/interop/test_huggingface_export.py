@@ -25,10 +25,11 @@ from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
 from model.interop.languages import Languages
-from model.interop.marian_import import import_marian
+from model.interop.marian_import import import_argos, import_marian
 from model.text.tokenizer import Tokenizer
 from model.transformer.config import TransformerConfig
 from model.transformer.transformer import Transformer
+from tests.argos_package import write_package
 from tests.marian_folder import MakeFolder, load_theirs
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
@@ -217,6 +218,13 @@ def test_what_a_form_cannot_express_is_told_at_once(
         export_huggingface(folder, tmp_path / "theirs", form)
     assert told in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+
+
+def test_a_model_whose_sources_have_no_end_is_refused(tmp_path: Path) -> None:
+    import_argos(write_package(tmp_path / "en_fr"), tmp_path / "ours")
+    with pytest.raises(CheckpointError, match="whose sources do not end with </s> alone"):
+        export_huggingface(tmp_path / "ours", tmp_path / "theirs", PEGASUS)
+    assert not (tmp_path / "theirs").exists()
 
 
 def test_nothing_is_left_of_a_failed_export(

@@ -12,12 +12,14 @@ from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.errors import TrainingError
+from model.interop.marian_import import import_argos
 from model.text.marian_tokenizer import MarianTokenizer
 from model.text.multilingual_tokenizer import MultilingualTokenizer
 from model.text.tokenizer import Tokenizer
 from model.training.finish import write_checkpoint
 from model.training.run import INIT_FILE
 from model.training.warm_start import WarmStart, mean_rows, pieces_by_old, spread
+from tests.argos_package import write_package
 from tests.model.training.toy import Workshop, own, toy_pairs, write_pairs
 
 PRE_NORM: dict[str, Any] = {"model": {"norm_order": "pre", "dropout": 0.0}}
@@ -94,6 +96,13 @@ def test_a_vocabulary_that_cannot_be_trained_or_replaced_is_refused(
     imported = replace(origin, tokenizer=create_autospec(codec, instance=True))
     with pytest.raises(TrainingError, match=complaint):
         workshop.open("second", init=WarmStart(imported, adapt), **PRE_NORM)
+
+
+def test_a_model_whose_sources_have_no_end_is_refused(workshop: Workshop, tmp_path: Path) -> None:
+    import_argos(write_package(tmp_path / "en_fr"), tmp_path / "ours")
+    imported = load_checkpoint(tmp_path / "ours")
+    with pytest.raises(TrainingError, match="sources do not end with </s> alone, as in training"):
+        workshop.open("second", init=WarmStart(imported), **PRE_NORM)
 
 
 def test_search_and_alignment_are_kept(workshop: Workshop, origin: Checkpoint) -> None:
