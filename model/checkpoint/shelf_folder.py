@@ -7,6 +7,9 @@ from pathlib import Path
 from model.checkpoint.config import CheckpointConfig, read_config
 from model.errors import CheckpointError
 
+PACKAGE_SUFFIX = ".argosmodel"
+"""Of the files that are models, too."""
+
 Fingerprint = tuple[tuple[str, int, int, int], ...]
 """Name, size, time of modification and inode of each file of a checkpoint."""
 
@@ -49,6 +52,8 @@ def find_checkpoints(
     unusable: list[UnusableFolder] = []
     for path in found:
         try:
+            if path.is_file() and path.suffix != PACKAGE_SUFFIX:
+                continue
             folder = checkpoint_of(path)
             if folder.is_dir():
                 usable.append(_read(folder, path.name if path.is_dir() else path.stem))

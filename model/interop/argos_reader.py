@@ -45,16 +45,19 @@ def read_argos(package: Path, languages: Languages) -> ForeignModel:
             f"{path}: a package of type {kind!r}; attend imports those of type 'translate', and "
             "splits sentences by itself"
         )
-    if not (package / PIECES_FILE).exists():
-        if (package / BPE_FILE).exists():
-            raise CheckpointError(
-                f"{package}: splits text by Moses's rules and {BPE_FILE}; attend imports packages "
-                f"with {PIECES_FILE}"
-            )
-        raise CheckpointError(f"{package}: no {PIECES_FILE}")
     if not (languages.sources or languages.targets):
         codes = [_code(path, metadata, key) for key in ("from_code", "to_code")]
         languages = Languages(codes[:1], codes[1:])
+    if not (package / PIECES_FILE).exists():
+        reason = f"no {PIECES_FILE}"
+        if (package / BPE_FILE).exists():
+            pair = f"{metadata.get('from_code')}-{metadata.get('to_code')}"
+            reason = (
+                f"splits text by Moses's rules and {BPE_FILE}; attend imports packages with "
+                f"{PIECES_FILE}. `attend pull opus-mt-{pair}` or `attend pull firefox:{pair}` "
+                "fetches another model"
+            )
+        raise CheckpointError(f"{package}: {reason}")
     found = read_ctranslate2(
         package / ARGOS_MODEL_FOLDER,
         languages,

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from model.checkpoint.config import CONFIG_FILE
+from model.checkpoint.shelf_folder import PACKAGE_SUFFIX
 from model.errors import CheckpointError
 from model.interop.huggingface.config_files import read_object
 from model.interop.huggingface.settings import VERBS
@@ -12,7 +13,6 @@ _FIREFOX_NAME = re.compile(r"model\.[a-z_]+\..*bin(\.gz)?")
 
 CTRANSLATE2_FILE = "model.bin"
 ARGOS_METADATA_FILE, ARGOS_MODEL_FOLDER = "metadata.json", "model"
-ARGOS_SUFFIX = ".argosmodel"
 
 KEPT_FOLDER = "attend"
 """Subfolder of an export for what the format cannot express, so that an import restores it."""
@@ -20,7 +20,7 @@ KEPT_FOLDER = "attend"
 
 def project_of(folder: Path) -> str | None:
     """Return the verb of `attend import` for a folder or *.argosmodel, None for others."""
-    if folder.suffix == ARGOS_SUFFIX and folder.is_file():
+    if folder.suffix == PACKAGE_SUFFIX and folder.is_file():
         return "argos"
     if not folder.is_dir():
         return None

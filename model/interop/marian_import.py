@@ -1,5 +1,6 @@
 """Converts folders of Marian, OPUS-MT, Firefox, M2M-100, NLLB to checkpoints (docs/interop.md)."""
 
+import zipfile
 from pathlib import Path
 
 from model.checkpoint.config import (
@@ -24,9 +25,16 @@ from model.interop.huggingface.config_files import read_object
 from model.interop.huggingface_reader import read_huggingface, read_weights
 from model.interop.languages import NOT_GIVEN, Languages
 from model.interop.m2m100_reader import read_m2m100
-from model.interop.marian_folder import KEPT_FOLDER, contains_npz
+from model.interop.marian_folder import (
+    ARGOS_METADATA_FILE,
+    CTRANSLATE2_FILE,
+    KEPT_FOLDER,
+    contains_npz,
+    project_of,
+)
 from model.interop.npz_reader import read_npz_folder
 from model.interop.position_layout import to_interleaved
+from model.interop.unsupported_folder import refusal
 from model.text.marian_tokenizer import VOCABULARY_FILE, MarianTokenizer
 
 USES_SHORTLIST = True
@@ -46,7 +54,7 @@ def import_marian(
 
     Raises `CheckpointError` if anything in the folder is missing, damaged or unsupported.
     """
-    _check_folders(folder, destination, "a Marian model")
+    _check_paths(folder, destination, "marian", "a Marian model")
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         if languages.sources or languages.targets:
             raise CheckpointError(f"{folder}: exported by attend, so its languages are fixed")
@@ -60,14 +68,29 @@ def import_m2m100(
     folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
 ) -> CheckpointConfig:
     """Import M2M-100 or NLLB in Hugging Face format; see `import_marian`."""
-    _check_folders(folder, destination, "an M2M-100 or NLLB model")
+    _check_paths(folder, destination, "m2m100", "an M2M-100 or NLLB model")
     return _write(read_m2m100(folder, languages), folder, destination, name)
 
 
-def _check_folders(folder: Path, destination: Path, expected: str) -> None:
-    if not folder.is_dir():
-        reason = "not a folder" if folder.exists() else "no such folder"
-        raise CheckpointError(f"{folder}: {reason}; expected {expected}")
+_NEEDED = {
+    "marian": (CONFIG_FILE, "*.npz", f"{KEPT_FOLDER}/{CONFIG_FILE}"),
+    "m2m100": (CONFIG_FILE,),
+    "firefox": ("model.*.bin*",),
+    "ctranslate2": (CTRANSLATE2_FILE,),
+    "argos": (ARGOS_METADATA_FILE,),
+}
+"""Verb → patterns of files of which a folder has one."""
+
+
+def _check_paths(source: Path, destination: Path, verb: str, expected: str) -> None:
+    """Raise `CheckpointError` if the source is something else, or the destination exists."""
+    if not source.exists():
+        raise CheckpointError(f"{source}: no such folder; expected {expected}")
+    found = project_of(source)
+    if found != verb and not any(any(source.glob(pattern)) for pattern in _NEEDED[verb]):
+        step = f"{source}: not {expected}; use `attend import {found}`"
+        reason = step if found else refusal(source)
+        raise CheckpointError(reason or f"{source}: not {expected}")
     check_new_folder(destination)
 
 
@@ -75,7 +98,7 @@ def import_firefox(
     folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
 ) -> CheckpointConfig:
     """Import a model of Firefox's in Marian's binary format; see `import_marian`."""
-    _check_folders(folder, destination, "a model of Firefox's")
+    _check_paths(folder, destination, "firefox", "a model of Firefox's")
     return _write(read_firefox(folder, languages), folder, destination, name)
 
 
@@ -83,7 +106,7 @@ def import_ctranslate2(
     folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
 ) -> CheckpointConfig:
     """Import a CTranslate2 folder; see `import_marian`."""
-    _check_folders(folder, destination, "a CTranslate2 folder")
+    _check_paths(folder, destination, "ctranslate2", "a CTranslate2 folder")
     return _write(read_ctranslate2(folder, languages, name=name), folder, destination, name)
 
 
@@ -91,8 +114,8 @@ def import_argos(
     package: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
 ) -> CheckpointConfig:
     """Import a package of Argos Translate, unpacked or not; see `import_marian`."""
-    if not package.exists():
-        raise CheckpointError(f"{package}: no such file; expected a package of Argos Translate")
+    if not zipfile.is_zipfile(package):  # of any name
+        _check_paths(package, destination, "argos", "a package of Argos Translate")
     check_new_folder(destination)
     with unpacked(package) as folder:
         return _write(read_argos(folder, languages), package, destination, name or package.stem)

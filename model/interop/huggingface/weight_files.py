@@ -34,7 +34,15 @@ def weights_file(folder: Path) -> Path:
             return folder / name
     unsupported = [
         path.name
-        for pattern in ("*.safetensors", "*.bin", "*.h5", "*.msgpack", "*.gguf", "*.onnx")
+        for pattern in (
+            "*.safetensors",
+            "*.bin",
+            "*.h5",
+            "*.msgpack",
+            "*.gguf",
+            "*.onnx",
+            "onnx/*.onnx",
+        )
         for path in sorted(folder.glob(pattern))
     ]
     others = f" (there is {unsupported[0]})" if unsupported else ""

@@ -233,7 +233,10 @@ def change_tensors(folder: Path, **changes: torch.Tensor | None) -> None:
 
 FC1 = "model.encoder.layers.0.fc1.weight"
 SPOILT: dict[str, tuple[Spoil, str]] = {
-    "no config": (lambda f: (f / "config.json").unlink(), "config.json: No such file"),
+    "no config": (
+        lambda f: (f / "config.json").unlink(),
+        "no config.json and no model of another project",
+    ),
     "no weights": (lambda f: (f / "model.safetensors").unlink(), "neither model.safetensors"),
     "no source.spm": (lambda f: (f / "source.spm").unlink(), "source.spm: No such file"),
     "no target.spm": (lambda f: (f / "target.spm").unlink(), "target.spm: No such file"),
@@ -293,7 +296,7 @@ def test_no_folder_at_all(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no such folder; expected a Marian model"):
         import_marian(tmp_path / "x", tmp_path / "ours")
     (tmp_path / "file").touch()
-    with pytest.raises(CheckpointError, match="not a folder; expected a Marian model"):
+    with pytest.raises(CheckpointError, match="file: a file; give the folder of the model"):
         import_marian(tmp_path / "file", tmp_path / "ours")
 
 

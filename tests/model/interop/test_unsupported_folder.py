@@ -1,9 +1,18 @@
 """Folders that cannot be served: the error says what was found, is supported and would help."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from model.errors import CheckpointError
+from model.interop.marian_import import (
+    import_argos,
+    import_ctranslate2,
+    import_firefox,
+    import_m2m100,
+    import_marian,
+)
 from model.interop.unsupported_folder import refusal
 from tests.marian_folder import write_json
 
@@ -27,6 +36,57 @@ def test_files_tell_what_a_folder_is(name: str, tmp_path: Path) -> None:
     assert step in told
     assert "attend serves its own checkpoints, and imports Marian and OPUS-MT" in told
     assert "\n" not in told
+
+
+OTHERS = {
+    "model.gguf": "a GGUF file, which holds a language model; attend serves",
+    "checkpoint_best.pt": "a checkpoint of OpenNMT-py or fairseq; convert it with CTranslate2's",
+    "opus-2020-02-26.zip": "an archive; unpack it; attend",
+    "model.safetensors": "a file; give the folder of the model",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_file_in_place_of_a_folder(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"x")
+    assert f"{path}: {OTHERS[name]}" in str(refusal(path))
+
+
+def test_a_model_one_folder_down_is_found(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    assert "no config.json and no model of another project (it has notes, …); attend" in str(
+        refusal(tmp_path)
+    )
+    (tmp_path / "opus-mt").mkdir()
+    write_json(tmp_path / "opus-mt" / "config.json", {"model_type": "marian"})
+    assert f"there is a model in {tmp_path / 'opus-mt'}; attend" in str(refusal(tmp_path))
+
+
+IMPORTERS: dict[str, Callable[[Path, Path], object]] = {
+    "marian": import_marian, "m2m100": import_m2m100, "firefox": import_firefox,
+    "ctranslate2": import_ctranslate2, "argos": import_argos,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", IMPORTERS)
+def test_imports_of_something_else_name_the_step(verb: str, tmp_path: Path) -> None:
+    convert, source, new = IMPORTERS[verb], tmp_path / "model", tmp_path / "ours"
+    with pytest.raises(CheckpointError, match="no such folder; expected a"):
+        convert(source, new)
+    source.mkdir()
+    with pytest.raises(CheckpointError, match="an empty folder; attend serves"):
+        convert(source, new)
+    (source / "model.gguf").touch()
+    with pytest.raises(CheckpointError, match="a GGUF file"):
+        convert(source, new)
+    with pytest.raises(CheckpointError, match=r"model\.gguf: a GGUF file"):
+        convert(source / "model.gguf", new)
+    file, other = ("model.bin", "ctranslate2") if verb == "argos" else ("metadata.json", "argos")
+    (source / file).touch()
+    (source / ("shared_vocabulary.json" if verb == "argos" else "model")).mkdir()
+    with pytest.raises(CheckpointError, match=f"not an? .*; use `attend import {other}`"):
+        convert(source, new)
 
 
 @pytest.mark.parametrize(
