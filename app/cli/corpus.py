@@ -50,11 +50,13 @@ def get(  # noqa: PLR0917
     replace: bool,
     cache: Path | None,
 ) -> None:
-    """Fetch a corpus and write its pairs to DIR/train.tsv and DIR/dev.tsv, as `first` reads them.
+    """Fetch a corpus and write it to DIR/train.tsv and DIR/dev.tsv.
 
-    NAME is `tatoeba` (short everyday sentences) or `europarl` (the European Parliament), from where
-    the shipped recipe says that they are from; of its other corpora, the origin is named. An
-    interrupted download is resumed by the same command.
+    The recipe `first` reads both files.
+
+    NAME is `tatoeba` (short everyday sentences) or `europarl` (the European Parliament); addresses
+    and licences are those of the shipped recipe. For its other corpora, the command only says where
+    they come from. An interrupted download is resumed by the same command.
     """
     corpora = read_corpora(recipe_path(RECIPE))
     archive = archive_of(corpora, name, language)

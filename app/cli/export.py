@@ -23,16 +23,17 @@ def _verb(verb: Callable[..., None]) -> click.Command:
 
 @_verb
 def marian(folder: Path, destination: Path) -> None:
-    """Write the checkpoint in DIR as a MarianMTModel to DEST, which must be new or empty.
+    """Write the checkpoint in DIR as a MarianMTModel to DEST.
 
-    For post-norm checkpoints. `attend import marian DEST` restores the original checkpoint.
+    For post-norm checkpoints. DEST must be new or empty. `attend import marian DEST` restores the
+    original checkpoint.
     """
     _export(folder, destination, MARIAN)
 
 
 @_verb
 def pegasus(folder: Path, destination: Path) -> None:
-    """Write the checkpoint in DIR as a PegasusForConditionalGeneration to DEST.
+    """Write DIR as a PegasusForConditionalGeneration to DEST.
 
     For pre-norm checkpoints, which Marian's architecture cannot express: Pegasus is the same
     Transformer with LayerNorm before each sub-layer. DEST must be new or empty. `attend import

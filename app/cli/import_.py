@@ -69,7 +69,7 @@ def _import_options(verb: Callable[..., None]) -> Callable[..., None]:
 )
 @_import_options
 def marian(**options: Any) -> None:
-    """Convert the Marian or OPUS-MT model in SRC to a checkpoint in DIR.
+    """Convert the Marian or OPUS-MT model in SRC into DIR.
 
     SRC is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
     source.spm, target.spm, vocab.json) or in Marian's own (*.npz, vocab.yml, source.spm,
@@ -85,7 +85,7 @@ def marian(**options: Any) -> None:
 )
 @_import_options
 def m2m100(**options: Any) -> None:
-    """Convert the M2M-100 or NLLB model in SRC to a checkpoint in DIR.
+    """Convert the M2M-100 or NLLB model in SRC into DIR.
 
     It translates any of its languages to any other, or those of --source to those of --target. SRC
     is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
@@ -106,7 +106,7 @@ def m2m100(**options: Any) -> None:
 @click.option("--source", "sources", metavar="CODE", default="", help="Source language.")
 @click.option("--target", "targets", metavar="CODE", default="", help="Target language.")
 def firefox(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
-    """Convert the model of Firefox's in SRC to a checkpoint in DIR.
+    """Convert the model of Firefox's in SRC into DIR.
 
     SRC is a folder with model.*.intgemm.alphas.bin and vocab.*.spm (or srcvocab.*.spm and
     trgvocab.*.spm), each plain or gzipped. The languages are those of metadata.json, or of the name
@@ -126,7 +126,7 @@ def firefox(source: Path, folder: Path, name: str | None, sources: str, targets:
 @_SOURCES
 @_TARGETS
 def ctranslate2(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
-    """Convert the CTranslate2 folder in SRC to a checkpoint in DIR.
+    """Convert the CTranslate2 folder in SRC into DIR.
 
     SRC has model.bin and its vocabularies, and the SentencePiece models of the original model:
     source.spm and target.spm, one *.model for both sides, or sentencepiece.bpe.model of M2M-100 or
@@ -145,7 +145,7 @@ def ctranslate2(source: Path, folder: Path, name: str | None, sources: str, targ
 @_SOURCES
 @_TARGETS
 def argos(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
-    """Convert the package of Argos Translate in SRC to a checkpoint in DIR.
+    """Convert the package of Argos Translate in SRC into DIR.
 
     SRC is a *.argosmodel, or a folder of LibreTranslate's packages with metadata.json and `model`,
     as in ~/.local/share/argos-translate/packages. The languages are those of its metadata. DIR must

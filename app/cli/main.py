@@ -21,7 +21,7 @@ from model.errors import ModelError
 VERBS = {
     "serve": ("app.cli.serve", "Serve checkpoints over HTTP."),
     "translate": ("app.cli.translate", "Translate a text, standard input line by line, or files."),
-    "pull": ("app.cli.pull", "Fetch a model from the Hugging Face hub, for `serve --models`."),
+    "pull": ("app.cli.pull", "Fetch models for `attend serve`."),
     "models": ("app.cli.models", "Show the models in a folder."),
     "corpus": ("app.cli.corpus", "Fetch public sentence pairs to train on."),
     "train": ("app.cli.train", "Train a checkpoint from a recipe."),

@@ -84,7 +84,8 @@ def models(  # noqa: PLR0917
     elif rows:
         _print_table(rows, with_updates=updates)
     else:
-        click.echo(f"{shelf}: no models; `attend pull opus-mt-en-de {shelf}` fetches one")
+        into = f" {shelf}" if shelf != pulled else ""
+        click.echo(f"{shelf}: no models; `attend pull opus-mt-en-de{into}` fetches one")
     if any(row.fault for row in rows):
         raise SystemExit(1)
 
@@ -154,7 +155,9 @@ def _print_table(rows: list[ShelfRow], *, with_updates: bool) -> None:
         table.add_column(heading)
     for heading in ("Parameters", "Disk", "Memory"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("Precision", "Licence", "Loads", *(["Update"] if with_updates else [])):
+    table.add_column("Precision")
+    table.add_column("Licence", overflow="fold")
+    for heading in ("Loads", *(["Update"] if with_updates else [])):
         table.add_column(heading)
     for row in rows:
         pairs = ", ".join(" → ".join(pair) for pair in row.directions[:_SHOWN_PAIRS])

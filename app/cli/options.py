@@ -98,8 +98,9 @@ def choose_direction(
     except (InvalidRequestError, UnknownLanguagesError):
         known = described(config.directions)
         raise LanguageError(
-            f"--source {source or 'any'} --target {target or 'any'}: must select a direction of "
-            f"'{config.name}': {known}"
+            f"'{config.name}' does not translate"
+            f"{f' from {source}' if source else ''}{f' into {target}' if target else ''}; "
+            f"it translates {known}"
         ) from None
 
 

@@ -246,7 +246,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        raise Failure(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+        reason = str(error.strerror).partition(" (while")[0]  # repeats the address
+        raise Failure(f"cannot listen on {host}, port {port}: {reason}") from None
     # Connections inherit it. asyncio does not set it if the socket's protocol number is 0, as
     # here; without it, a response body waits 40 ms for the client's delayed ACK.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -54,7 +54,7 @@ def read_index(server: FileServer, address: str) -> Sequence[ArgosPackage]:
     if urlsplit(address).scheme in ("http", "https"):
         if not address.endswith(".json"):
             address = f"{address.rstrip('/')}/{_INDEX_FILE}"
-        content = server.get(address, "the index", "", params={}).content
+        content = server.get(address, address, "", params={}).content
     else:
         path = Path(address)
         path = path / _INDEX_FILE if path.is_dir() else path

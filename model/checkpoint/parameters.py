@@ -95,7 +95,7 @@ def describe(config: TransformerConfig) -> list[Part]:
     source = shapes[f"{names.SOURCE_EMBEDDING}.weight"]
     target = shapes.get(f"{names.TARGET_EMBEDDING}.weight")
     scaling = "times √d_model" if config.scale_embedding else ""
-    tied = "the transposed Output Embedding" if config.tie_output else ""
+    tied = "transposed Output Embedding" if config.tie_output else ""
     output: Shapes = {"W": (target or source)[::-1]}
     n_output = 0 if tied else math.prod(output["W"])
     if bias := shapes.get(f"{names.OUTPUT}.bias"):
@@ -123,7 +123,7 @@ def _parts(stack: str, config: TransformerConfig, shapes: Shapes) -> Iterator[Pa
     masked = "" if encodes else "Masked "
     sublayers: list[tuple[str, tuple[str, ...], str]] = [
         (f"{masked}Multi-Head Attention", names.SELF_ATTENTION[stack], f"self; {heads}"),
-        ("Multi-Head Attention", names.CROSS_ATTENTION, f"encoder-decoder; {heads}"),
+        ("Multi-Head Attention", names.CROSS_ATTENTION, f"cross; {heads}"),
         ("Feed Forward", names.FEED_FORWARD, f"then {config.activation}"),
     ]
     if encodes:

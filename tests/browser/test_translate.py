@@ -289,6 +289,48 @@ def test_a_language_that_is_not_served_is_named_in_the_pane(page: Page) -> None:
     assert alert.text == "This seems to be German. This server translates English ↔ French."
 
 
+def test_a_wrong_source_language_is_noticed(page: Page) -> None:
+    page.find("#swap").click()  # from French, which the next text is not
+    page.type("The house is green and the garden is small.")
+    page.translated("small.")
+    wait_for("the suggestion", lambda: page.all("#detected button"))[0].click()
+    wait_for("the language", lambda: page.find("#source-language").get_attribute("value") == "en")
+    wait_for("French", lambda: "maison" in page.translation)
+    assert page.find("#target-language").get_attribute("value") == "fr"
+
+
+VOICES = """
+window.spoken = [];
+const voices = [{ lang: "fr-FR", localService: true }, { lang: "en-GB", localService: false }];
+window.SpeechSynthesisUtterance = function (text) { this.text = text; };
+speechSynthesis.getVoices = () => voices;
+speechSynthesis.speak = (utterance) => spoken.push(utterance);
+speechSynthesis.cancel = () => spoken.push(null);
+"""
+
+
+def test_a_translation_is_read_aloud_by_a_voice_of_the_device(page: Page) -> None:
+    page.run(VOICES)
+    page.type("The house is green.")
+    said = page.translated("green.")
+    button = wait_for("the button", lambda: page.all("#speak-target:not([hidden])"))[0]
+    assert not page.find("#speak-source").is_displayed()  # its voice would send the text elsewhere
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert page.run("return spoken.map((one) => one && [one.text, one.lang])") == [
+        [said, "fr-FR"],
+        None,
+    ]
+    button.click()
+    page.run("spoken.at(-1).onend()")
+    assert button.get_attribute("aria-pressed") == "false"
+    button.click()
+    page.find("#clear").click()
+    wait_for("silence", lambda: page.run("return spoken.at(-1)") is None)
+    assert not page.find("#speak-target").is_displayed()
+
+
 def test_long_texts_are_translated_without_words(page: Page) -> None:
     text = "The house is green. " * 300
     page.run(

@@ -12,7 +12,7 @@ import { Store } from "./state/store.js";
 import { currentLocale, LOCALES, nameIn, setLocale, t, translatePage, whenLocaleChanges } from "./frame/strings.js";
 import { TranslateView } from "./panes/translate.js";
 
-/** What undo brings back: what a person made. */
+/** The parts of the state that undo restores: those that a person edits. */
 const MADE = ["source", "target", "text", "format", "glossary", "choices"];
 const THEMES = ["auto", "light", "dark"];
 
@@ -39,7 +39,7 @@ function showView(view) {
   load?.();
 }
 
-/** Links to the views keep the rest of the state. */
+/** Update the address and the links to the views, which keep the rest of the state. */
 function showAddress(state) {
   for (const link of document.querySelectorAll("[data-view]")) link.href = toFragment({ ...state, view: link.dataset.view });
   const fragment = toFragment(state);

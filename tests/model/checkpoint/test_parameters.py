@@ -82,7 +82,7 @@ def test_a_decoder_of_other_widths_is_told_as_it_is() -> None:
     parts = describe(config)
     noted = {(part.block.split()[0], part.note) for part in parts if "W^Q" in part.tensors}
     assert ("Encoder", "self; h = 4, d_k = 8") in noted
-    assert ("Decoder", "encoder-decoder; h = 2, d_k = 16") in noted
+    assert ("Decoder", "cross; h = 2, d_k = 16") in noted
     shapes = {part.tensors["W_1"] for part in parts if "W_1" in part.tensors}
     assert shapes == {(32, 64), (32, 96)}
     assert not [part for part in parts if part.note == "times √d_model"]

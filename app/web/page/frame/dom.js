@@ -1,8 +1,8 @@
-/** Elements, without a framework and without markup in strings. */
+/** Creates elements, without a framework and without markup in strings. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The element of that id. */
+/** The element with an id. */
 export const byId = (id) => document.getElementById(id);
 
 function furnish(node, properties, children) {
@@ -27,7 +27,7 @@ export function svg(tag, properties, ...children) {
   return furnish(document.createElementNS(SVG, tag), properties, children);
 }
 
-/** A line drawing of 20 × 20. */
+/** An icon of 20 × 20, drawn in lines. */
 export function icon(path) {
   return svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: path }));
 }
@@ -46,12 +46,12 @@ export function toast(message, action) {
   toast.timer = setTimeout(() => place.classList.remove("on"), 5000);
 }
 
-/** Tell assistive technology. */
+/** Announce a message to assistive technology. */
 export function announce(message) {
   byId("announce").textContent = message;
 }
 
-/** Save what a program made under a name. */
+/** Offer generated data as a download. */
 export function download(name, parts, type) {
   const address = URL.createObjectURL(parts instanceof Blob ? parts : new Blob([parts], { type }));
   const link = el("a", { href: address, download: name });
@@ -59,7 +59,7 @@ export function download(name, parts, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Copy to the clipboard, also where the page is not a secure context. */
+/** Copy to the clipboard, also without a secure context. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

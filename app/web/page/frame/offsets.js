@@ -1,6 +1,6 @@
-/** The API counts code points, JavaScript UTF-16 units. */
+/** Conversion of offsets: the API counts code points, JavaScript UTF-16 units. */
 
-/** units[i] is where code point i of the text begins; the last is the text's length. */
+/** units[i] is the offset of code point i; the last is the text's length. */
 export function unitOffsets(text) {
   const units = [];
   let at = 0;

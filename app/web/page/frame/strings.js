@@ -1,4 +1,4 @@
-/** The page's own language: its strings, and how it writes numbers and names of languages. */
+/** The page's language: its strings, and its forms of numbers and language names. */
 
 import { keep, kept } from "../state/kept.js";
 
@@ -22,7 +22,7 @@ export const currentLocale = () => locale;
 /** Call back whenever the language changes. */
 export function whenLocaleChanges(listener) { listeners.add(listener); }
 
-/** Speak another language from now on. */
+/** Change the page's language. */
 export async function setLocale(code) {
   table = await TABLES[code]();
   locale = code;
@@ -31,7 +31,7 @@ export async function setLocale(code) {
   for (const listener of listeners) listener();
 }
 
-/** A string, with {name} replaced by its value, and {name:singular|plural} by the form for it. */
+/** A string; {name} is replaced by its value, and {name:singular|plural} by the form for that value. */
 export function t(name, values = {}) {
   const text = table[name] ?? name;
   const isOne = (n) => new Intl.PluralRules(locale).select(n) === "one";
@@ -48,18 +48,18 @@ export function percent(fraction, decimals = 0) {
   return new Intl.NumberFormat(locale, { style: "percent", minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(fraction);
 }
 
-/** A number with so many decimals. */
+/** A number with a fixed count of decimals. */
 export function number(value, decimals = 0) {
   return new Intl.NumberFormat(locale, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(value);
 }
 
-/** "a, b, c", as the page's language writes it. */
+/** "a, b, c" in the form of the page's language. */
 export const list = (items) => new Intl.ListFormat(locale, { type: "unit" }).format(items);
 
-/** The name of a language; the server's own where the browser knows none. */
+/** The name of a language, or the fallback if the browser does not know it. */
 export function languageName(code, fallback = code) { return nameIn(locale, code) ?? fallback; }
 
-/** The name of a language in another one, by default in itself; undefined where the browser knows none. */
+/** The name of a language in another language, by default in itself; undefined if the browser does not know it. */
 export function nameIn(locale, code = locale) {
   try {
     const name = new Intl.DisplayNames([locale], { type: "language", fallback: "none" }).of(code);
@@ -67,7 +67,7 @@ export function nameIn(locale, code = locale) {
   } catch { /* a code that is not BCP-47's */ }
 }
 
-/** Put strings where the document has data-t, data-t-label and data-t-placeholder. */
+/** Fill in the strings of the attributes data-t, data-t-label and data-t-placeholder. */
 export function translatePage(root = document) {
   document.documentElement.lang = locale;
   for (const node of root.querySelectorAll("[data-t]")) node.textContent = t(node.dataset.t);

@@ -5,7 +5,7 @@ import { describe } from "../server/failures.js";
 import { post } from "../server/server.js";
 import { number, t } from "../frame/strings.js";
 
-/** Beside the best. */
+/** Alternatives to request besides the best translation. */
 const WANTED = 3;
 
 /** The request for a sentence's alternatives. */
@@ -13,7 +13,7 @@ export function alternativesRequest(wish, sentence, beamSize) {
   return { ...wish, text: sentence, alternatives: WANTED, beam_size: Math.max(beamSize, WANTED + 1) };
 }
 
-/** Without those that look like one before them: the search tells blanks apart. */
+/** Remove translations that differ from an earlier one in white space only. */
 export function distinct(found) {
   const seen = new Set();
   return found.filter(({ text }) => {
@@ -36,7 +36,7 @@ export class Alternatives {
     });
   }
 
-  /** For the sentence of that index, shown below its element. */
+  /** Show the alternatives of a sentence below its element. */
   async open(index, node) {
     const { result } = this.#store.state;
     const sentence = result.wish.text.slice(...result.sentences[index].source);
@@ -60,7 +60,7 @@ export class Alternatives {
     }
   }
 
-  /** Hide it; the focus goes back to the sentence. */
+  /** Hide the list and return the focus to the sentence. */
   close(withFocus = true) {
     this.#asked += 1;
     byId("alternatives").hidden = true;

@@ -1,4 +1,4 @@
-/** The request for the text and its answer, as JSON and as programs send it. */
+/** The present request and its answer as JSON, and as code for programs. */
 
 import { copy, el, segmented, toast } from "../frame/dom.js";
 import { t, whenLocaleChanges } from "../frame/strings.js";
@@ -8,12 +8,12 @@ import { ADDRESS } from "../server/server.js";
 const JSON_FORMS = ["exchange.request", "exchange.answer"];
 const CODE_FORMS = ["api.curl", "api.python", "api.javascript"];
 
-/** What a program gets that sends such a request: without the links that the page asks for. */
+/** The answer that a program gets: without the word links, which only the page requests. */
 export function answerTo(answer) {
   return { ...answer, translations: answer.translations.map(({ segments, ...translation }) => translation) };
 }
 
-/** Fill a <details> while it is open. */
+/** Keep a <details> up to date while it is open. */
 export function watchExchange(place, store) {
   const controls = el("div", { className: "bar" });
   const code = el("code", {});

@@ -1,11 +1,11 @@
-/** Files: chosen or dropped, sent, translated, fetched. */
+/** Translation of files that are chosen or dropped. */
 
 import { byId, el, icon } from "../frame/dom.js";
 import { describe } from "../server/failures.js";
 import { BASE, upload } from "../server/server.js";
 import { percent, t } from "../frame/strings.js";
 
-/** Take files from the button and from anywhere on the page. */
+/** Accept files from the button, and files dropped anywhere on the page. */
 export function watchFiles(store) {
   const field = byId("file");
   byId("choose-file").onclick = () => field.click();
@@ -29,7 +29,7 @@ export function watchFiles(store) {
   });
 }
 
-/** Which formats there are, once the server said so. */
+/** Show the formats that the server accepts. */
 export function showFormats(formats) {
   byId("file").accept = formats.join(",");
   byId("choose-file").title = t("file.formats", { formats: formats.join(" ") });
@@ -61,7 +61,7 @@ async function send(file, { source, target }) {
       progress.removeAttribute("value");
       ticking = setInterval(() => { note.textContent = t("file.translating", { seconds: Math.round((Date.now() - began) / 1000) }); }, 500);
     });
-    // The server gives the address as it knows itself, which behind a proxy may be another one.
+    // The server's idea of its own address may be wrong behind a proxy: only the path is used.
     const address = new URL(`download_file/${answer.translatedFileUrl.split("/").pop()}`, BASE);
     note.textContent = t("file.done");
     item.append(el("a", { className: "button primary", href: address.href, download: "" }, t("file.download", { name: translatedName(file.name, target) })));

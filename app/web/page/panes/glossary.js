@@ -1,10 +1,10 @@
-/** The entries of the glossary: a row each, and an empty one for the next. */
+/** The glossary's entries: a row for each, and an empty row for the next. */
 
 import { byId, el, icon } from "../frame/dom.js";
 import { t } from "../frame/strings.js";
 import { keep, kept } from "../state/kept.js";
 
-/** What a request says of entries: [term, translation]; without a translation the term stays. */
+/** The fields of a request for entries [term, translation]; a term without a translation stays unchanged. */
 export function glossaryFields(entries) {
   const written = entries.map(([term, translation]) => [term.trim(), translation.trim()]).filter(([term]) => term);
   return {
@@ -49,7 +49,7 @@ export class Glossary {
     this.#showNames();
   }
 
-  /** The list of saved glossaries, and what can be done with the named one. */
+  /** Show the list of saved glossaries, and enable the buttons for the named one. */
   #showNames() {
     const names = Object.keys(kept("glossaries", {})).sort();
     const name = byId("glossary-name").value.trim();
@@ -61,7 +61,7 @@ export class Glossary {
     byId("glossary-delete").hidden = !names.includes(name);
   }
 
-  /** Rows for the entries of the state. What a person is typing in stays as it is. */
+  /** Show rows for the entries; the field with the focus stays unchanged. */
   show() {
     this.#showNames();
     const rows = byId("glossary-rows");
@@ -76,7 +76,7 @@ export class Glossary {
       const entries = this.#store.state.glossary.map((entry) => [...entry]);
       entries[index] ??= ["", ""];
       entries[index][side] = value;
-      // A row for the next entry comes first, so that this one need not be built anew.
+      // The next empty row is added first, so that this one is not rebuilt.
       if (index === entries.length - 1 && byId("glossary-rows").childElementCount === entries.length) {
         byId("glossary-rows").append(this.#row(["", ""], entries.length));
       }

@@ -1,31 +1,31 @@
-/** Sentences and words of both panes as elements, and what lights up together. */
+/** Sentences and words of both panes as elements, highlighted in pairs. */
 
 import { byId, el } from "../frame/dom.js";
 import { percent, t } from "../frame/strings.js";
 import { differences, doubt, linkedTo, sentenceAt } from "./words.js";
 
-/** Sentences beyond which words are not elements of their own. */
+/** The most sentences whose words become elements. */
 const MOST_WITH_WORDS = 200;
 
-/** Differences that are listed of each flag. */
+/** The most differences to list for a flag. */
 const MOST_DIFFERENCES = 5;
 
-/** A difference in words: "24 h" in the text, "24 AM" in the translation. */
+/** A difference as a sentence: “24 h” is “24 AM” in the translation. */
 const inWords = ([, source, target]) => t(source && target ? "fault.other" : source ? "fault.lost" : "fault.added", { source, target });
 
-/** What a flag of facts is about, in each sentence. */
+/** The differences that a flag reports, as sentences. */
 export function described({ wish, translation, sentences }, flag) {
   const found = sentences.flatMap((sentence) => differences(wish.text, translation.text, sentence));
   return found.filter(([name]) => name === flag).slice(0, MOST_DIFFERENCES).map(inWords);
 }
 
-/** The first of each kind of element that is below the pointer, also behind the text area. */
+/** The first matching element below the pointer, even behind the text area. */
 function below(event, selector) {
   return document.elementsFromPoint(event.clientX, event.clientY).find((node) => node.matches(selector));
 }
 
 export class Highlights {
-  /** The translation as it is shown, with the choices of a person. */
+  /** The translation as shown, with the chosen alternatives. */
   text = "";
   #store;
   #open;
@@ -45,7 +45,7 @@ export class Highlights {
       area.title = below(event, ".mirror .fault")?.title ?? "";
       this.#hover("source", below(event, ".mirror .w"), below(event, ".mirror .s"));
     });
-    // A finger leaves as soon as it has tapped: what it lit stays.
+    // A finger leaves after each tap, so its highlights stay.
     for (const node of [translation, area]) node.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") this.#light([]); });
     area.addEventListener("click", (event) => this.#hover("source", below(event, ".mirror .w"), below(event, ".mirror .s")));
     translation.addEventListener("pointerdown", ({ pointerType }) => { this.#isTouch = pointerType === "touch"; });
@@ -63,21 +63,21 @@ export class Highlights {
     });
   }
 
-  /** The source, before anything is known of it. */
+  /** Show the source before its sentences are known. */
   plain(text) {
     if (this.#store.state.result?.wish.text === text && this.#nodes.length) return;
     this.#nodes = [];
     byId("mirror").replaceChildren(text + "\u200b");
   }
 
-  /** The beginning of a translation. */
+  /** Show the beginning of a translation. */
   partial(text) {
     this.text = text;
     this.#nodes = [];
     byId("translation").replaceChildren(text);
   }
 
-  /** A whole translation, or none. */
+  /** Show a whole translation, or none. */
   show(result, choices) {
     const translation = byId("translation");
     if (!result) {
@@ -87,7 +87,7 @@ export class Highlights {
       return;
     }
     const { sentences, wish } = result;
-    // What the glossary asks for is no doubt of the model's, however improbable it finds it.
+    // The glossary's words are never marked as uncertain, however improbable the model finds them.
     this.#wanted = new Set([...Object.values(wish.glossary), ...wish.do_not_translate].flatMap((term) => term.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []));
     this.#nodes = sentences.map(() => ({ source: null, target: null, sourceWords: [], targetWords: [] }));
     const source = this.#pieces(wish.text, "source", sentences, {});
@@ -102,7 +102,7 @@ export class Highlights {
     if (hadFocus !== null) this.#nodes[hadFocus]?.target.focus();
   }
 
-  /** A side as text between sentences and an element for each. */
+  /** The pieces of a side: an element for each sentence, and the text between them. */
   #pieces(text, side, sentences, choices) {
     const withWords = sentences.length <= MOST_WITH_WORDS;
     const pieces = [];
@@ -129,7 +129,7 @@ export class Highlights {
   #words(text, from, to, words, side, index, sentence) {
     const pieces = [];
     const faults = this.#faults(side, sentence);
-    /** Add what is from `start` to `end`: to the fault that is there, if any. */
+    /** Add the text from `start` to `end`, inside the element of its fault if it has one. */
     const add = (start, end, node) => {
       if (start === end) return;
       const fault = faults.find(({ place }) => place[0] < end && start < place[1]);
@@ -141,7 +141,7 @@ export class Highlights {
       if (node instanceof Element) node.title = fault.title;
       fault.node.append(node);
     };
-    /** Add the text between words; only a part of it may be within a fault. */
+    /** Add text between words, which may overlap a fault in part. */
     const addText = (start, end) => {
       const edges = faults.flatMap(({ place }) => place).filter((edge) => start < edge && edge < end).sort((a, b) => a - b);
       [...edges, end].reduce((from, to) => (add(from, to, text.slice(from, to)), to), start);
@@ -166,7 +166,7 @@ export class Highlights {
     return pieces;
   }
 
-  /** The places of a sentence's faults on a side, with what they say. */
+  /** The places of a sentence's faults on a side, with their descriptions. */
   #faults(side, sentence) {
     const { wish, translation } = this.#store.state.result;
     const titles = differences(wish.text, translation.text, sentence).map(inWords);
@@ -197,7 +197,7 @@ export class Highlights {
     for (const [node, name] of this.#lit) node.classList.add(name);
   }
 
-  /** The sentence at the caret: the other views are about it. */
+  /** Make a sentence the current one, which the other views show. */
   #choose(index) {
     this.#nodes.forEach((nodes, other) => {
       for (const node of [nodes.source, nodes.target]) node?.classList.toggle("current", other === index && this.#nodes.length > 1);
@@ -220,7 +220,7 @@ export class Highlights {
     }
   }
 
-  /** A mouse opens the sentence; a finger links the word, since it cannot hover. */
+  /** A mouse click opens the sentence's alternatives; a tap highlights the word, since a finger cannot hover. */
   #click(word, sentence) {
     if (!this.#isTouch) {
       this.#openAt(sentence);
@@ -230,7 +230,7 @@ export class Highlights {
     if (sentence) this.#choose(Number(sentence.dataset.s));
   }
 
-  /** Open the sentence at the caret, or the one that was tapped last. */
+  /** Open the alternatives of the sentence at the caret, or of the one tapped last. */
   openCurrent() {
     const { sentence } = this.#store.state;
     const node = this.#nodes[sentence]?.target;

@@ -1,10 +1,10 @@
-/** What stands below the panes: the steps of the underlines, what can be done, and examples to begin with. */
+/** The text below the panes: a legend of the underlines, instructions, and examples to start with. */
 
 import { byId, el } from "../frame/dom.js";
 import { percent, t } from "../frame/strings.js";
 import { UNCERTAIN } from "./words.js";
 
-/** The three steps of the underlines, where there are any. */
+/** The legend of the underlines, if the translation has any. */
 function legend() {
   const words = byId("translation").querySelector("[class*=doubt-]");
   if (!words || !byId("show-confidence").checked) return "";
@@ -19,7 +19,7 @@ function examples(store) {
   return [t("try"), " ", example("example"), example("example.other")];
 }
 
-/** Show them, with the button for those who tap. */
+/** Show the hints, and on touch screens the button for alternatives. */
 export function showHints(store, isTouch) {
   const hasSentences = store.state.result?.sentences.length > 0;
   byId("translation").classList.toggle("doubtful", byId("show-confidence").checked);

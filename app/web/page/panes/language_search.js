@@ -1,20 +1,20 @@
-/** A search among many languages, recent ones first, beside the lists. */
+/** A search by name for long lists of languages. */
 
 import { byId, el, icon } from "../frame/dom.js";
 import { nameIn, t, whenLocaleChanges } from "../frame/strings.js";
 import { inOrder } from "./languages.js";
 
-/** Languages that fit into a list. */
+/** The most languages that a list shows without a search. */
 const FEW = 12;
 
 const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
-/** Whether a language is meant by what was typed: by its name, its name in itself, or its code. */
+/** Whether a language's name, its own name for itself or its code contains the typed text. */
 export function isMeant(typed, code, name) {
   return [name, nameIn(code) ?? "", code].some((one) => plain(one).includes(plain(typed.trim())));
 }
 
-/** A button beside each list; `choose(side, code)` is called for a language that is found. */
+/** Add a search button to each list; `choose(side, code)` receives the chosen language. */
 export function watchSearch(store, choose) {
   const dialog = byId("language-dialog");
   const field = byId("language-field");

@@ -1,4 +1,4 @@
-/** The two lists of languages: all that the server has, recent ones first. */
+/** The lists of languages: all that the server has, recent ones first. */
 
 import { el } from "../frame/dom.js";
 import { languageName, t } from "../frame/strings.js";
@@ -14,12 +14,12 @@ export function noteRecent(side, code) {
   keep(`recent.${side}`, codes);
 }
 
-/** The most recent target that is on offer. */
+/** The most recently chosen target among the codes, if any. */
 export function recentTarget(codes) {
   return recent("target").find((code) => codes.includes(code));
 }
 
-/** The targets of a source language; of "auto" those of all. */
+/** The targets of a source language; for "auto", the targets of all languages. */
 export function targetsOf(languages, source) {
   const from = languages.filter(({ code }) => source === "auto" || code === source);
   return [...new Set(from.flatMap(({ targets }) => targets))];
@@ -35,14 +35,14 @@ export function directionOf(code, text = "") {
   return (script ? /^(Arab|Hebr|Syrc|Thaa|Nkoo)$/i.test(script) : RIGHT_TO_LEFT.has(code.split(/[-_]/)[0])) ? "rtl" : "ltr";
 }
 
-/** Codes that were chosen lately on a side, and all of them by name. */
+/** The recently chosen codes of a side, and all codes sorted by name. */
 export function inOrder(side, codes, names) {
   const name = (code) => languageName(code, names.get(code));
   const all = [...codes].sort((a, b) => name(a).localeCompare(name(b)));
   return [recent(side).filter((code) => codes.includes(code)), all];
 }
 
-/** Fill a select with codes; `first` is in front of them. */
+/** Fill a select with the options `first` and the languages. */
 export function fill(select, side, codes, names, chosen, first = []) {
   const option = (code) => el("option", { value: code }, languageName(code, names.get(code)));
   const [lately, byName] = inOrder(side, codes, names);

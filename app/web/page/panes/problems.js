@@ -1,11 +1,11 @@
-/** What went wrong with a translation, in the pane where it would be. */
+/** Errors, shown in the pane where the translation would be. */
 
 import { byId, el } from "../frame/dom.js";
 import { describe } from "../server/failures.js";
 import { askForKey, isAboutKeys } from "../server/server.js";
 import { languageName, list, t } from "../frame/strings.js";
 
-/** Pairs of languages that are named; of more, only their number. */
+/** The most pairs of languages that are named; beyond, only the number of languages. */
 const MOST_PAIRS = 6;
 
 /** "English ↔ French, English → German", or how many languages there are. */
@@ -21,7 +21,7 @@ export function pairsInWords(languages) {
   return pairs.length > MOST_PAIRS ? t("languages.count", { n: targets.size }) : list(pairs);
 }
 
-/** One sentence or two about a failure of a request for the state. */
+/** A failed request in one or two sentences. */
 export function explained(error, { source, languages }) {
   if (error.kind !== "unknown-languages") return describe(error);
   const pairs = t("languages.served", { pairs: pairsInWords(languages) });
@@ -33,15 +33,15 @@ export class Problems {
 
   constructor(store) { this.#store = store; }
 
-  /** Show a failure that does not end by itself. */
+  /** Show a permanent failure. */
   show(error) {
     const action = isAboutKeys(error) ? el("button", { type: "button", className: "plain", onclick: () => askForKey() }, t("key.enter")) : "";
     this.#say("", explained(error, this.#store.state), " ", action);
   }
 
-  /** Show one that does, with the seconds until `now`, the next attempt. */
+  /** Show a temporary failure with the seconds until the next attempt, `now`. */
   countDown(error, seconds, now) {
-    // Said once by screen readers: the number that goes down is not part of what is announced.
+    // Screen readers announce it once: the countdown is hidden from them.
     const alert = byId("alert");
     if (alert.hidden || alert.dataset.kind !== error.kind) {
       this.#say(error.kind, describe(error), " ", el("span", { className: "countdown", ariaHidden: "true" }), " ",

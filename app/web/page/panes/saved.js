@@ -1,24 +1,24 @@
-/** The last translations, kept by this browser alone. */
+/** The last translations, which only this browser keeps. */
 
 import { byId, el } from "../frame/dom.js";
 import { languageName, t, whenLocaleChanges } from "../frame/strings.js";
 import { keep, kept } from "../state/kept.js";
 
-/** Entries, and characters of a text beyond which it is not kept. */
+/** The most entries, and the most characters of a text that is kept. */
 const MOST = 50;
 const LONGEST = 5000;
 
-/** Milliseconds that a translation stays unchanged before it is saved. */
+/** Milliseconds for which a translation must stay unchanged before it is saved. */
 const SETTLED = 3000;
 
-/** The entries with another one in front: it replaces an earlier form of the same text. */
+/** The entries with a new one first, which replaces earlier versions of its text. */
 export function withEntry(entries, entry) {
   const [latest] = entries;
   const isEarlier = (other) => other.target === entry.target && (other.text === entry.text || (other === latest && entry.text.startsWith(other.text)));
   return [entry, ...entries.filter((other) => !isEarlier(other))].slice(0, MOST);
 }
 
-/** Note translations, and list them in a <details>. `restore(entry)` brings one back. */
+/** Save translations and list them in a <details>; `restore(entry)` shows one again. */
 export function watchSaved(place, store, restore) {
   const body = el("div", {});
   place.append(body);

@@ -1,4 +1,4 @@
-/** The two panes: type on the left, read on the right. */
+/** The two panes: the source on the left, its translation on the right. */
 
 import { Alternatives } from "./alternatives.js";
 import { announce, byId, copy, el, toast } from "../frame/dom.js";
@@ -8,9 +8,11 @@ import { described, Highlights } from "./highlights.js";
 import { watchExchange } from "./exchange.js";
 import { showHints } from "./hints.js";
 import { watchSearch } from "./language_search.js";
-import { directionOf, fill, noteRecent, recentTarget, targetsOf } from "./languages.js";
+import { LanguageChoice } from "./language_choice.js";
+import { targetsOf } from "./languages.js";
 import { length } from "../frame/offsets.js";
 import { Problems } from "./problems.js";
+import { watchSpeech } from "./speech.js";
 import { stream, whenKeyGiven } from "../server/server.js";
 import { languageName, number, percent, t, whenLocaleChanges } from "../frame/strings.js";
 import { Translator } from "./translator.js";
@@ -18,13 +20,16 @@ import { watchSaved } from "./saved.js";
 import { sentencesOf } from "./words.js";
 import { keep, kept } from "../state/kept.js";
 
-/** Code points beyond which words are not linked: it would take as long again. */
+/** The most code points of a text whose words are linked: alignment doubles the time. */
 const MOST_LINKED = 5000;
 
-/** Milliseconds before the beginning of a translation is worth showing. */
+/** Milliseconds after which an unfinished translation is shown. */
 const PATIENCE = 250;
 
-/** Whether a text has an element with its end, or one that has none. */
+/** Milliseconds without a new answer after which the last one is announced and its source language checked. */
+const SETTLED = 1000;
+
+/** Whether a text has an HTML element: one with an end tag, or a void one. */
 export const looksLikeHtml = (text) => /<([a-z][a-z0-9]*)(\s[^<>]*)?>[^]*<\/\1\s*>|<(br|hr|img)\b[^<>]*>/i.test(text);
 
 /** The body of a request for the state. */
@@ -37,7 +42,7 @@ export class TranslateView {
   #history;
   #translator;
   #highlights;
-  #chosenTarget;
+  #languages;
   #chosenFormat = false;
   #isTouch = matchMedia("(pointer: coarse)").matches;
   #problems;
@@ -46,7 +51,7 @@ export class TranslateView {
   constructor(store, history) {
     this.#store = store;
     this.#history = history;
-    this.#chosenTarget = Boolean(store.state.target);
+    this.#languages = new LanguageChoice(store, history);
     this.#problems = new Problems(store);
     this.#translator = new Translator((wish, signal) => this.#send(wish, signal), {
       started: () => byId("panes").classList.add("working"),
@@ -61,13 +66,14 @@ export class TranslateView {
     whenKeyGiven(() => this.#translator.retry());
     this.#watchControls();
     store.watch((state, changed) => this.#changed(state, changed));
-    whenLocaleChanges(() => { this.#showLanguages(); this.#showResult(); this.glossary.show(); });
+    watchSpeech(store, () => this.#highlights.text);
+    whenLocaleChanges(() => { this.#languages.show(); this.#showResult(); this.glossary.show(); });
     byId("text").value = store.state.text;
     this.#showSource();
     byId("text").focus({ preventScroll: true });
   }
 
-  /** Show that the server is not there yet; resolves when it is time to try again. */
+  /** Show that the server is not ready yet; resolves when it is time to try again. */
   wait(error) {
     return new Promise((resolve) => {
       let seconds = Math.ceil(error.retryAfter ?? 2);
@@ -94,13 +100,15 @@ export class TranslateView {
     text.addEventListener("beforeinput", (event) => {
       if (event.inputType === "insertFromPaste" || event.inputType === "deleteByCut") this.#history.settle();
     });
-    byId("source-language").onchange = (event) => this.#choose("source", event.target.value);
-    byId("target-language").onchange = (event) => { this.#chosenTarget = true; this.#choose("target", event.target.value); };
+    for (const side of ["source", "target"]) byId(`${side}-language`).onchange = (event) => this.#languages.choose(side, event.target.value);
     for (const radio of document.querySelectorAll("[name=format]")) {
       radio.checked = radio.value === state.format;
       radio.onchange = () => this.#chooseFormat(radio.value);
     }
-    byId("swap").onclick = () => this.#swap();
+    byId("swap").onclick = () => {
+      this.#languages.swap(this.#highlights.text);
+      text.focus();
+    };
     byId("clear").onclick = () => {
       if (!this.#store.state.text) return;
       this.#history.settle();
@@ -119,7 +127,7 @@ export class TranslateView {
       this.#isTouch = true;
       showHints(this.#store, this.#isTouch);
     });
-    watchSearch(this.#store, (side, code) => { this.#chosenTarget ||= side === "target"; this.#choose(side, code); });
+    watchSearch(this.#store, (side, code) => this.#languages.choose(side, code));
     watchExchange(byId("exchange"), this.#store);
     watchSaved(byId("saved"), this.#store, ({ source, target, format, text: saved }) => {
       this.#history.settle();
@@ -139,34 +147,6 @@ export class TranslateView {
     this.#store.set({ format });
   }
 
-  #choose(side, code) {
-    const { source, target, languages } = this.#store.state;
-    if (code !== "auto") noteRecent(side, code);
-    if (side === "source") {
-      const targets = targetsOf(languages, code);
-      const fitting = targets.includes(target) && target !== code ? target : recentTarget(targets) ?? targets[0];
-      this.#store.set({ source: code, target: fitting });
-    } else {
-      const stays = targetsOf(languages, source).includes(code);
-      this.#store.set({ target: code, source: stays ? source : "auto" });
-    }
-  }
-
-  #swap() {
-    const { source, target, result, languages } = this.#store.state;
-    const from = source === "auto" ? result?.translation.source : source;
-    const codes = languages.map(({ code }) => code);
-    if (!codes.includes(target)) return;
-    const targets = targetsOf(languages, target);
-    this.#chosenTarget = true;
-    this.#history.settle();
-    this.#store.set({
-      source: target, target: from && targets.includes(from) ? from : targets[0],
-      text: result && this.#highlights.text ? this.#highlights.text : this.#store.state.text, choices: {},
-    });
-    byId("text").focus();
-  }
-
   #changed(state, changed) {
     const has = (...names) => names.some((name) => changed.has(name));
     if (has("text") && byId("text").value !== state.text) byId("text").value = state.text;
@@ -174,39 +154,12 @@ export class TranslateView {
     if (has("settings")) showFormats(state.settings.supportedFilesFormat ?? []);
     if (has("glossary")) this.glossary.show();
     const isKnown = !state.languages.length || targetsOf(state.languages, state.source).includes(state.target);
-    if (has("languages") || !isKnown) this.#firstLanguages();
-    if (has("languages", "source", "target")) this.#showLanguages();
+    if (has("languages") || !isKnown) this.#languages.begin();
+    if (has("languages", "source", "target")) this.#languages.show();
     if (has("languages")) this.#showResult();
     if (has("text", "settings")) this.#showSource();
     if (has("choices") && !has("text")) this.#showResult();
     if (has("text", "source", "target", "format", "glossary", "languages")) this.#ask(!has("text") || has("languages"));
-  }
-
-  #firstLanguages() {
-    const { languages, settings, source, target } = this.#store.state;
-    const codes = languages.map(({ code }) => code);
-    const from = source === "auto" || codes.includes(source) ? source : "auto";
-    const targets = targetsOf(languages, from);
-    const usual = settings.language?.target?.code;
-    const first = [target, recentTarget(targets), usual].find((code) => targets.includes(code)) ?? targets[0];
-    this.#history.amend({ source: from, target: first });
-    this.#store.set({ source: from, target: first });
-  }
-
-  #showLanguages() {
-    const { languages, source, target } = this.#store.state;
-    const names = new Map(languages.map(({ code, name }) => [code, name]));
-    const auto = el("option", { value: "auto" }, t("language.auto"));
-    fill(byId("source-language"), "source", languages.map(({ code }) => code), names, source, [auto]);
-    fill(byId("target-language"), "target", targetsOf(languages, "auto"), names, target);
-    byId("text").lang = source === "auto" ? "" : source;
-    byId("translation").lang = target;
-    byId("translation").dir = directionOf(target);
-    this.#showDirection();
-  }
-
-  #showDirection() {
-    for (const id of ["text", "mirror"]) byId(id).dir = directionOf(this.#store.state.source, this.#store.state.text);
   }
 
   #showSource() {
@@ -216,7 +169,7 @@ export class TranslateView {
     byId("count").textContent = limit && n > limit / 2 ? t("count", { n: number(n), limit: number(limit) }) : n ? t("count.free", { n: number(n) }) : "";
     byId("count").classList.toggle("wrong", Boolean(limit) && n > limit);
     byId("clear").hidden = !text;
-    this.#showDirection();
+    this.#languages.showDirection();
     this.#highlights.plain(text);
   }
 
@@ -240,7 +193,7 @@ export class TranslateView {
       try {
         return await this.#stream({ ...wish, alignment: true }, signal);
       } catch (error) {
-        // Where two models translate one after the other there are no links.
+        // Two models in sequence give no links.
         if (!error.errors?.some(({ pointer }) => pointer?.endsWith("/alignment"))) throw error;
       }
     }
@@ -253,13 +206,13 @@ export class TranslateView {
 
   async #stream(body, signal) {
     const began = performance.now();
-    let told = "";
+    let received = "";
     const segments = [];
     const answer = await stream("translate", body, (event, data) => {
       if (event === "segment") segments.push(data);
       if (event !== "token") return;
-      told += data.text;
-      if (performance.now() - began > PATIENCE || !this.#store.state.result) this.#highlights.partial(told);
+      received += data.text;
+      if (performance.now() - began > PATIENCE || !this.#store.state.result) this.#highlights.partial(received);
     }, signal);
     if (!answer.translations[0].segments && body.format === "text") answer.translations[0].segments = segments;
     return answer;
@@ -269,21 +222,16 @@ export class TranslateView {
     const [translation] = answer.translations;
     byId("panes").classList.remove("working");
     this.#problems.clear();
-    const { detected, source, target } = translation;
-    if (!this.#chosenTarget && detected && source === target && detected.confidence > 0.6) {
-      const others = targetsOf(this.#store.state.languages, source).filter((code) => code !== source);
-      if (others.length) {
-        const turned = { target: recentTarget(others) ?? others[0] };
-        this.#history.amend(turned);
-        this.#store.set(turned);
-        return;
-      }
-    }
+    if (this.#languages.reverse(translation)) return;
     const sentences = translation.segments ? sentencesOf(wish.text, translation) : [];
-    this.#store.set({ result: { wish, answer, translation, sentences } });
+    const result = { wish, answer, translation, sentences };
+    this.#store.set({ result });
     this.#showResult();
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => announce(translation.text.length < 300 ? translation.text : `${t("translation")}: ${number(length(translation.text))}`), 1000);
+    this.#settling = setTimeout(() => {
+      announce(translation.text.length < 300 ? translation.text : `${t("translation")}: ${number(length(translation.text))}`);
+      this.#languages.suggest(result);
+    }, SETTLED);
   }
 
   #showResult() {

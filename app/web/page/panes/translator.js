@@ -1,18 +1,18 @@
-/** When to ask for a translation: after a pause, one request at a time, the latest wish only. */
+/** Decides when to request a translation: after a pause in typing, one request at a time, only the latest. */
 
 /** Milliseconds without a keystroke after which a text is sent. */
 export const PAUSE = 50;
 
-/** At most so many, where the server is slow. */
+/** The longest such pause, in milliseconds, for slow servers. */
 const LONGEST_PAUSE = 1000;
 
-/** Waits that a person is told; kinds of failures that end by themselves. */
+/** Kinds of failures that end by themselves: the page counts down and retries. */
 const TEMPORARY = new Set(["rate-limited", "queue-full", "starting", "draining", "engine-down", "too-many-connections", "unreachable"]);
 
 export const isTemporary = (error) => TEMPORARY.has(error.kind);
 
 /**
- * send(wish, signal) → Promise of an answer. The handlers are told of the latest wish alone:
+ * send(wish, signal) → Promise of an answer. The handlers are called for the latest wish only:
  * started(wish), answered(answer, wish), failed(error, seconds or null), waiting(error, seconds left).
  */
 export class Translator {
@@ -26,10 +26,10 @@ export class Translator {
     Object.assign(this, { send, handlers, now, setTimer, clearTimer });
   }
 
-  /** Milliseconds to wait after a keystroke: a server that takes long is asked less often. */
+  /** Milliseconds to wait after a keystroke; slow servers get fewer requests. */
   get pause() { return Math.min(LONGEST_PAUSE, Math.max(PAUSE, this.#tookLast / 2)); }
 
-  /** Ask for this, after a pause unless `at once`. What was asked for before is dropped. */
+  /** Request a translation after a pause, or at once, and cancel the previous request. */
   ask(wish, atOnce = false) {
     this.#drop();
     this.#failures = 0;
@@ -38,13 +38,13 @@ export class Translator {
     else this.#timer = this.setTimer(() => this.#start(), this.pause);
   }
 
-  /** Nothing is wanted. */
+  /** Cancel the request. */
   cancel() {
     this.#drop();
     this.#wish = null;
   }
 
-  /** Ask for the latest wish now, instead of when the countdown is over. */
+  /** Repeat the latest request now, without waiting for the countdown. */
   retry() {
     this.#drop();
     if (this.#wish) this.#start();

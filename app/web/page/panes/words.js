@@ -4,7 +4,7 @@ import { unitOffsets } from "../frame/offsets.js";
 
 const overlaps = (token, [from, to]) => token.start < to && token.end > from;
 
-/** Geometric mean of the probabilities of the tokens that spell a word; null if none does. */
+/** Geometric mean of the probabilities of a word's tokens; null if it has none. */
 export function wordConfidence(tokens, word) {
   const logs = tokens.filter((token) => overlaps(token, word)).map((token) => token.log_prob);
   return logs.length ? Math.exp(logs.reduce((a, b) => a + b, 0) / logs.length) : null;
@@ -49,7 +49,7 @@ export const UNCERTAIN = [0.6, 0.4, 0.2];
 /** How uncertain a word looks: 0 (not at all) … 3. */
 export const doubt = (confidence) => (confidence === null ? 0 : UNCERTAIN.filter((limit) => confidence < limit).length);
 
-/** Which sentence a position in the text is in: the last that begins before it; −1 if none does. */
+/** The index of the sentence at a position: the last that begins before it, or −1. */
 export function sentenceAt(sentences, side, position) {
   let found = -1;
   sentences.forEach((sentence, index) => {
@@ -58,7 +58,7 @@ export function sentenceAt(sentences, side, position) {
   return found;
 }
 
-/** The parts of each fault of a sentence, as text: [[flag, in the source, in the translation]]. */
+/** The texts of each fault of a sentence: [[flag, in the source, in the translation]]. */
 export function differences(text, answer, { faults }) {
   const parts = (whole, places) => places.map(([from, to]) => whole.slice(from, to)).join(", ");
   return faults.map(({ flag, source, target }) => [flag, parts(text, source), parts(answer, target)]);

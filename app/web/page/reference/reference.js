@@ -1,4 +1,4 @@
-/** openapi.json for people: what each route takes and answers, and a way to try it. */
+/** openapi.json in readable form: each route's request and answer, and a form to try it. */
 
 import { byId, copy, el, toast } from "../frame/dom.js";
 import { nameOf, shownType, withoutRefs } from "./schema.js";
@@ -23,7 +23,7 @@ function fields(title, schema, document_) {
     el("thead", {}, el("tr", {}, ["field", "type", "default", "meaning"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))));
 }
 
-/** The schemas that a part of the document offers, each with the media types it is for. */
+/** The schemas of a part of the document, each with its media types. */
 function offered(content) {
   const bySchema = new Map();
   for (const [type, { schema }] of Object.entries(content ?? {})) {

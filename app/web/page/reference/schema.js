@@ -1,12 +1,12 @@
-/** JSON schemas as short words. */
+/** JSON schemas in short form. */
 
-/** The schema that a reference stands for. */
+/** The schema that a reference names. */
 export function withoutRefs(schema, document_) {
   if (!schema?.$ref) return schema ?? {};
   return schema.$ref.replace(/^#\//, "").split("/").reduce((at, part) => at?.[part], document_) ?? {};
 }
 
-/** What it is called. */
+/** The name of a schema. */
 export function nameOf(schema) {
   return schema?.$ref?.split("/").pop() ?? schema?.title ?? schema?.type ?? "any";
 }

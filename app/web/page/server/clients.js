@@ -1,10 +1,10 @@
-/** First steps for those who came for the API, with this server's address filled in. */
+/** Examples for the API, with this server's address filled in. */
 
 import { copy, el, toast } from "../frame/dom.js";
 import { ADDRESS } from "./server.js";
 import { t, whenLocaleChanges } from "../frame/strings.js";
 
-/** What a request for a text says, without what the server would do anyway. */
+/** The body of a request, without fields that have their default values. */
 export function bodyOf({ text, source, target, format = "text", glossary = {}, do_not_translate = [] }) {
   const body = { text, source, target };
   if (format !== "text") body.format = format;
@@ -13,7 +13,7 @@ export function bodyOf({ text, source, target, format = "text", glossary = {}, d
   return body;
 }
 
-/** [string's name, code] of each way to send a body to a server at an address without a slash at the end. */
+/** [key of the title, code] for each client; the address has no slash at the end. */
 export function examples(address, body, keyed) {
   const { text, source, target } = body;
   const bearer = (form) => (keyed ? form : "");
@@ -50,7 +50,7 @@ print(client.translate_text(${literal(text)}, target_lang="${{ en: "EN-US", pt: 
   ];
 }
 
-/** Fill the view, and keep it up to date. */
+/** Show the examples and keep them up to date. */
 export function showClients(place, store) {
   const show = () => {
     const { settings, target, result } = store.state;

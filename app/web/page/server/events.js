@@ -1,10 +1,10 @@
 /** Server-sent events from the body of an answer (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 
-/** Cuts text that comes in pieces into events {event, data}. */
+/** Parses a stream of text chunks into events {event, data}. */
 export class EventParser {
   #rest = "";
 
-  /** The events that are complete with this piece. */
+  /** The events that this chunk completes. */
   push(piece) {
     const blocks = (this.#rest + piece).split("\n\n");
     this.#rest = blocks.pop();

@@ -2,7 +2,7 @@
 
 import { has, t } from "../frame/strings.js";
 
-/** One sentence, or the server's own detail where the page has no words for it. */
+/** The page's sentence for a failure, or the server's detail if it has none. */
 export function describe(error) {
   const name = `error.${error.kind}`;
   if (has(name)) return t(name);

@@ -1,10 +1,10 @@
-/** Asking for a key, where the server needs one. */
+/** The dialog for the API key. */
 
 import { byId } from "../frame/dom.js";
 import { askForKey, onKeyNeeded } from "./server.js";
 import { t } from "../frame/strings.js";
 
-/** Show a dialog when the server wants a key, or a person to give another one. */
+/** Open the dialog when the server requires a key, or when a person wants to change it. */
 export function watchKeys(store) {
   const dialog = byId("key-dialog");
   byId("key-open").onclick = () => askForKey();

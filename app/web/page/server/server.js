@@ -1,16 +1,16 @@
-/** What the page asks of its server. */
+/** The page's requests to its server. */
 
 import { EventParser } from "./events.js";
 
-/** Where the API is: beside the page, also below a path of a proxy. */
+/** The API's address: beside the page, also below a path of a proxy. */
 export const BASE = new URL(".", document.baseURI);
 
-/** The same as programs write it. */
+/** The same without the slash at the end, for examples. */
 export const ADDRESS = BASE.href.replace(/\/$/, "");
 
 const KEY = "attend.key";
 
-/** A failure as the server described it, or as the network has it. */
+/** A failed request: the server's problem document, or a network error. */
 export class ServerError extends Error {
   /** kind is the end of the problem's type, such as "rate-limited"; retryAfter is in seconds; source a language that is not served. */
   constructor({ status = 0, kind = "unreachable", detail = "", retryAfter = null, errors = [], source = null }) {
@@ -25,20 +25,20 @@ let asking = null;
 let declined = false;
 const listeners = new Set();
 
-/** `ask(wasWrong)` resolves to a key once a person has given one, to null if they do not want to. */
+/** `ask(wasWrong)` resolves to the key that a person enters, or to null if they decline. */
 export function onKeyNeeded(ask) { wish = ask; }
 
-/** Call back whenever a person has given a key. */
+/** Call back whenever a person enters a key. */
 export function whenKeyGiven(listener) { listeners.add(listener); }
 
-/** Whether an error ends when a person gives a key. */
+/** Whether a key would resolve an error. */
 export const isAboutKeys = ({ kind }) => kind === "key-needed" || kind === "key-unknown";
 
 function headers(more) {
   return { ...(key ? { Authorization: `Bearer ${key}` } : {}), ...more };
 }
 
-/** Ask a person for a key, once for all requests that need it; false if they gave none. */
+/** Ask for a key, once for all requests that need it; false if none was entered. */
 export async function askForKey(wasWrong = false) {
   asking ??= wish(wasWrong).then((given) => {
     asking = null;

@@ -1,4 +1,4 @@
-/** The line at the bottom: what runs here, and how busy it is. */
+/** The line at the bottom: the model, its device, and the load. */
 
 import { byId, el } from "../frame/dom.js";
 import { get, isAboutKeys, whenKeyGiven } from "./server.js";
@@ -6,7 +6,7 @@ import { number, t, whenLocaleChanges } from "../frame/strings.js";
 
 const EVERY = 5000;
 
-/** Keep the line up to date while the page is looked at. */
+/** Keep the line up to date while the page is visible. */
 export function watchStatus(store) {
   let live = {};
   let before = null;
@@ -51,7 +51,7 @@ export function watchStatus(store) {
     return { busy: load.requests, rate };
   };
 
-  /** A model of the shelf is loaded by the first request that needs it. */
+  /** Whether a model that was not loaded has answered: the shelf loads models on demand. */
   const isStale = ({ info, result }) => {
     const models = info ? [info, ...info.others] : [];
     return models.some(({ model, state }) => state !== "loaded" && result?.answer.model.split("+").includes(model));

@@ -19,7 +19,7 @@ export function toFragment(state) {
   return `#/${state.view}${written ? "?" + written : ""}`;
 }
 
-/** The other way; what is missing or unknown is as in an empty state. */
+/** Parse a fragment; missing or unknown parts have the values of an empty state. */
 export function fromFragment(fragment) {
   const [path, ...rest] = fragment.replace(/^#\/?/, "").split("?");
   const query = new URLSearchParams(rest.join("?"));

@@ -6,7 +6,7 @@ export class History {
   #latest;
   #group = null;
 
-  /** `same` says whether two states are worth a step between them. */
+  /** `same` decides whether two states are equal, so that no step is recorded. */
   constructor(state, { limit = 500, same = (a, b) => JSON.stringify(a) === JSON.stringify(b) } = {}) {
     this.#latest = state;
     this.limit = limit;
@@ -16,7 +16,7 @@ export class History {
   get canUndo() { return this.#past.length > 0; }
   get canRedo() { return this.#future.length > 0; }
 
-  /** Note a state. Successive ones of the same `group` are one step; without a group it is its own. */
+  /** Record a state. Successive states of the same `group` are one step; a state without a group is its own. */
   note(state, group = null) {
     if (this.same(state, this.#latest)) return;
     if (group === null || group !== this.#group) {
@@ -28,16 +28,16 @@ export class History {
     this.#latest = state;
   }
 
-  /** Take changes for what there was all along: nothing that a person did. */
+  /** Change the present state without a step, for changes that no person made. */
   amend(changes) { this.#latest = { ...this.#latest, ...changes }; }
 
-  /** The next state begins a step of its own, whatever its group. */
+  /** Make the next state a new step, even if it has the same group. */
   settle() { this.#group = null; }
 
-  /** The state before, or undefined. */
+  /** The previous state, or undefined. */
   undo() { return this.#move(this.#past, this.#future); }
 
-  /** The state that was undone last, or undefined. */
+  /** The state undone last, or undefined. */
   redo() { return this.#move(this.#future, this.#past); }
 
   #move(from, to) {

@@ -1,4 +1,4 @@
-/** One state, and who is told when it changes. */
+/** The page's state, which calls listeners when it changes. */
 
 export class Store {
   #listeners = new Set();
@@ -8,7 +8,7 @@ export class Store {
   /** Call `listener(state, changed)` after every change; `changed` is a set of names. */
   watch(listener) { this.#listeners.add(listener); }
 
-  /** Change what differs, and tell. Returns the names that did. */
+  /** Apply changes and call the listeners. Returns the names of the changed values. */
   set(changes) {
     const changed = new Set(Object.keys(changes).filter((name) => changes[name] !== this.state[name]));
     if (!changed.size) return changed;

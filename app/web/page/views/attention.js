@@ -1,4 +1,4 @@
-/** What the model attends to, as heat maps. */
+/** The model's attention as heat maps. */
 
 import { byId, download, el, picker, segmented } from "../frame/dom.js";
 import { describe } from "../server/failures.js";
@@ -85,7 +85,7 @@ export function showAttention(place, store) {
       parts.push(
         picker("layer", t("attention.layer"), layers, layerShown(), (layer) => { view.layer = Number(layer); draw(); }),
         picker("head", t("attention.head"), choices, view.head, (head) => { view.head = head === "mean" ? head : Number(head); draw(); }),
-        el("span", { className: "spring" }), save("SVG", saveSvg), save("PNG", savePng), save("JSON", saveJson));
+        el("span", { className: "spring" }), el("span", {}, save("SVG", saveSvg), save("PNG", savePng), save("JSON", saveJson)));
     }
     controls.replaceChildren(...parts);
     if (focused) [...controls.querySelectorAll("select, input")].find((node) => node.id === focused || node.value === focused)?.focus();
@@ -134,7 +134,7 @@ export function showAttention(place, store) {
     else pickRow(null);
   }
 
-  /** The token of a line view's row. */
+  /** Highlight the token of a row of the line view. */
   function pickRow(row) {
     for (const node of [...nodes.source, ...nodes.target]) node?.classList.remove("linked");
     if (row === null) {
@@ -147,11 +147,11 @@ export function showAttention(place, store) {
     (view.kind === "encoder" ? nodes.source : nodes.target)[row]?.classList.add("linked");
   }
 
-  /** The two sentences, which stay as they were typed while the languages are the same. */
+  /** Show the two sentences, which keep their text while the languages are the same. */
   function compare(subject) {
     const languages = `${subject.source} ${subject.target}`;
     if (comparison?.languages !== languages) {
-      comparison = { languages, ...compareSection(subject, () => (view.kind === "encoder" ? { layer: layerShown(), head: view.head === "mean" ? 0 : view.head } : {})) };
+      comparison = { languages, ...compareSection(subject, () => (view.kind === "encoder" && view.head !== "mean" ? { layer: layerShown(), head: view.head } : null)) };
       compared.replaceChildren(comparison.node);
     } else comparison.draw();
   }
@@ -192,7 +192,7 @@ export function showAttention(place, store) {
     showControls();
   }
 
-  /** Pixels for the map. */
+  /** The width available for the map, in pixels. */
   const room = () => texts.clientWidth || 640;
   const isShown = () => store.state.view === "attention";
   store.watch((_, changed) => {

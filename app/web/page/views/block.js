@@ -23,7 +23,7 @@ export function kindOf(block) {
   return sublayer === "self_attention" ? "decoder" : "cross";
 }
 
-/** §3.5 in the order that a model has its dimensions in. */
+/** The equations of §3.5 in the model's order of dimensions. */
 export function sinusoids({ position_layout: layout, position_offset: first }) {
   const angle = `(pos${first ? ` + ${first}` : ""}) / 10000^{2i/${layout === "marian" ? "(d−2)" : "d"}}`.replace("(pos)", "pos");
   const [sine, cosine] = layout === "interleaved" ? ["2i", "2i+1"] : ["i", "d/2+i"];
@@ -113,7 +113,7 @@ function logitTable({ logits, log_sum_exp: total }) {
     el("td", { className: "n" }, percent(probability, 2), bar(probability)))), "products-short"), el("p", { className: "quiet" }, t("block.vocabulary"))];
 }
 
-/** The panel of a block for an answer of POST /explain; `choose(changes)` asks for another layer, head or token. */
+/** The panel of a block for an answer of POST /explain; `choose(changes)` selects another layer, head or token. */
 export function blockPanel(block, config, answer, choose) {
   const { title, text, equations, section } = factsOf(block, config);
   const { stack, sublayer } = partsOf(block);

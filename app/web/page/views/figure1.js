@@ -125,7 +125,7 @@ export function figure1({ config }, lengths = null, open = null, onopen = () => 
     words(CENTRES.decoder, softmax - 18, "end", t("figure.next")));
 }
 
-/** What GET /info says of a model, as a list. */
+/** The facts of GET /info about a model, as a list. */
 export function facts(model) {
   const { config } = model;
   const heads = config.decoder_n_heads && config.decoder_n_heads !== config.n_heads ? `${config.n_heads} + ${config.decoder_n_heads}` : config.n_heads;

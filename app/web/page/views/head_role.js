@@ -1,4 +1,4 @@
-/** What a head of attention does, measured on the weights of one sentence. */
+/** The role of an attention head, from the weights of one sentence. */
 
 /** Mean entropy of the rows, in bits. */
 export function entropy(weights, rows, columns) {

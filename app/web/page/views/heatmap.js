@@ -20,7 +20,7 @@ export function ramp() {
 
 const shade = (colours, weight) => colours[Math.max(0, Math.min(SHADES - 1, Math.round(weight * (SHADES - 1))))];
 
-/** Cells without labels: a small multiple. */
+/** A small map without labels. */
 export function drawCells(canvas, { rows, columns, weights }, width, height, colours = ramp()) {
   const scale = devicePixelRatio;
   canvas.width = Math.round(width * scale);
@@ -62,7 +62,7 @@ export class HeatMap {
     this.draw();
   }
 
-  /** Anew, in the colours of now. */
+  /** Draw again, in the present colours. */
   draw() {
     if (!this.matrix) return;
     const { rows, columns, rowLabels, columnLabels } = this.matrix;
@@ -158,7 +158,7 @@ export class HeatMap {
     announce(this.describe(...this.cell));
   }
 
-  /** As an SVG document, in the light theme's colours or whichever is shown. */
+  /** The map as an SVG document, in the present colours. */
   toSvg() {
     const { rows, columns, weights, rowLabels, columnLabels } = this.matrix;
     const { left, top, size } = this.frame;

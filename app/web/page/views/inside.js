@@ -69,7 +69,7 @@ export function showInside(place, store) {
     store.set({ block });
   }
 
-  /** The shown row of attention is of the stack of the open block. */
+  /** Show the row of attention that belongs to the open block's stack. */
   function follow(block) {
     const kind = kindOf(block);
     if (attention.kind === kind) return;
@@ -90,7 +90,7 @@ export function showInside(place, store) {
     cards.positions.body.replaceChildren(positions.drawn.figure, wordOrder(subject, positions.table, positions.shape));
   }
 
-  /** Ways to the figures, which stay in sight: the page is long. */
+  /** Links to the figures, which stay visible since the page is long. */
   function showSections() {
     sections.ariaLabel = t("inside.sections");
     sections.replaceChildren(...Object.entries(cards).filter(([, { section }]) => !section.hidden).map(([name, { section }]) =>
@@ -132,12 +132,12 @@ export function showInside(place, store) {
       picker("step-token", t("step.token"), tokens, shown.token, (token) => again({ token: Number(token) }, "step-token"))), productsTable(shown));
   }
 
-  /** `focus` is the id or selector of the control that asked, which is built anew. */
+  /** `focus` is the id or selector of the control that was used, which is rebuilt. */
   async function load(focus = null) {
     const before = subject;
     subject = subjectOf(store.state);
     if (!isSame(before, subject)) attention.token = attention.kind === "encoder" ? 1 : 0; // a word, not the language
-    // Another pair may have another model, whose decoder has no such block.
+    // The model of another pair may not have this block.
     if (before && (before.source !== subject?.source || before.target !== subject?.target)) store.set({ block: BLOCKS.encoder });
     const mine = asked += 1;
     if (!subject) {

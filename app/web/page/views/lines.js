@@ -1,4 +1,4 @@
-/** Attention as lines between two columns of tokens: the wider, the more weight. */
+/** Attention as lines between two columns of tokens; wider lines have more weight. */
 
 import { svg } from "../frame/dom.js";
 
@@ -7,7 +7,7 @@ const WIDTH = 420;
 const [LEFT, RIGHT] = [140, 280];
 const FAINTEST = 0.02;
 
-/** The lines worth drawing: [row, column, weight], of one row or, with null, of all. */
+/** The lines to draw: [row, column, weight] of one row, or of all if it is null. */
 export function linesOf({ rows, columns, weights }, only = null) {
   const found = [];
   for (let row = 0; row < rows; row += 1) {

@@ -1,4 +1,4 @@
-/** Every layer and head at once, as small maps with their entropy and what they do. */
+/** All layers and heads as small maps, with their entropy and role. */
 
 import { el } from "../frame/dom.js";
 import { number, percent, t } from "../frame/strings.js";
@@ -7,14 +7,14 @@ import { drawCells, ramp } from "./heatmap.js";
 
 const WIDTH = 84;
 
-/** Weights [rows × columns] of a layer and head, of [layers × heads × rows × columns]. */
+/** The weights [rows × columns] of a layer and head from [layers × heads × rows × columns]. */
 export function headOf(weights, [, heads, rows, columns], layer, head) {
   const size = rows * columns;
   const at = (layer * heads + head) * size;
   return weights.subarray(at, at + size);
 }
 
-/** A grid of buttons for {kind, shape, weights, pieces}; `onpick(layer, head)`. */
+/** A grid of buttons for {kind, shape, weights, pieces}; a click calls `onpick(layer, head)`. */
 export function mapsGrid({ kind, shape, weights, pieces }, chosen, onpick) {
   const [layers, heads, rows, columns] = shape;
   const colours = ramp();

@@ -1,4 +1,4 @@
-/** §3.5: the positional encoding, and what two positions have in common. */
+/** §3.5: the positional encoding, and the similarity of two positions. */
 
 import { announce, el, svg } from "../frame/dom.js";
 import { number, t } from "../frame/strings.js";
@@ -19,7 +19,7 @@ export function cosines(table, rows, columns, row) {
   });
 }
 
-/** Positions after which a column comes round again, from where it crosses zero; null if it does not. */
+/** The period of a column in positions, measured at its zero crossings; null if it has none. */
 export function period(table, rows, columns, column) {
   const crossings = [];
   for (let r = 1; r < rows; r += 1) {

@@ -18,7 +18,7 @@ export function productsTable(attention) {
     return el("span", { className: "bar-frame" }, mark);
   };
   const heads = [t("step.token"), t("step.key"), t("step.product"), t("step.scaled", { d: width }), t("step.mask"), t("step.weight"), t("step.value"), t("step.weighted")];
-  /** A cell with its column's name, which stands beside it where rows are cards. */
+  /** Add the column's name to a cell, for narrow screens, where rows become cards. */
   const named = (cell, index) => { cell.dataset.label = heads[index + 1]; return cell; };
   const row = ({ piece, key, value, product, scaled, seen, weight }) => el("tr", { className: seen ? "" : "unseen" },
     el("th", { scope: "row" }, label(piece)),

@@ -1,4 +1,4 @@
-/** §6.1: the beams of every step as a tree, and what each could have said next. */
+/** §6.1: the beams of every step as a tree, with the likeliest next tokens of each. */
 
 import { el, svg } from "../frame/dom.js";
 import { number, percent, t } from "../frame/strings.js";
@@ -9,14 +9,14 @@ const ROW = 42;
 const BOX = [84, 30];
 const END = "</s>";
 
-/** The beams that lead to an ended one, as [step, beam] pairs from the first. */
+/** The beams that lead to a finished one, as [step, beam] pairs from the first. */
 export function pathTo(steps, step, beam) {
   const path = [];
   for (let [s, b] = [step, beam]; b !== null && s >= 0; [s, b] = [s - 1, steps[s].beams[b].parent]) path.unshift([s, b]);
   return path;
 }
 
-/** The ended beam with the answer's text: [step, beam], the best of those; null where none was told. */
+/** The best finished beam with the answer's text, as [step, beam]; null if the trace has none. */
 export function endOf(steps, answer) {
   let best = null;
   steps.forEach(({ ended }, step) => ended.forEach(({ beam, text, score, capped }) => {
@@ -26,12 +26,12 @@ export function endOf(steps, answer) {
   return best;
 }
 
-/** What was said up to a beam. */
+/** The text of a beam and its predecessors. */
 export function saidBy(steps, step, beam) {
   return pathTo(steps, step, beam).map(([s, b]) => steps[s].beams[b].piece ?? "").join("").replaceAll("▁", " ").trim();
 }
 
-/** What became of a next token of a beam: "survives", "finished" with its score, or "dropped". */
+/** The fate of a candidate token: "survives", "finished" with its score, or "dropped". */
 export function fateOf(steps, step, beam, piece) {
   if ((steps[step + 1]?.beams ?? []).some((next) => next.parent === beam && next.piece === piece)) return { name: "survives" };
   const ended = steps[step].ended.find((one) => one.beam === beam && (piece === END || one.capped));
@@ -117,7 +117,7 @@ export function searchTree(answer) {
     el("p", { className: "readout" }, t("search.answer", { text: answer.text, score: number(answer.score, 2) })), detail);
 }
 
-/** A probability, also a small one. */
+/** A probability as a percentage, with decimals if it is small. */
 function small(probability) {
   if (probability < 0.0005) return `< ${percent(0.001, 1)}`;
   return percent(probability, probability < 0.1 ? 1 : 0);

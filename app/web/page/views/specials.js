@@ -6,7 +6,7 @@ import { ramp } from "./heatmap.js";
 
 const TARGETS = [/^<2(\w+)>$/, /^>>(\w+)<<$/, /^__(\w+)__$/, /^([a-z]{3})_[A-Z][a-z]{3}$/];
 
-/** The language that a piece asks for, or null. */
+/** The target language that a piece names, or null. */
 export function targetOf(piece) {
   for (const form of TARGETS) {
     const found = form.exec(piece);
@@ -15,7 +15,7 @@ export function targetOf(piece) {
   return null;
 }
 
-/** What the pieces of a sentence need explained: [label, explanation], each once. */
+/** The special pieces of a sentence as [label, explanation], each once. */
 export function specialsOf(pieces) {
   const found = [];
   const target = pieces.find((piece) => targetOf(piece));
@@ -27,12 +27,12 @@ export function specialsOf(pieces) {
   return found;
 }
 
-/** They as a list. */
+/** The special pieces as a list. */
 export function specialsList(pieces) {
   return el("dl", { className: "specials" }, specialsOf(pieces).map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text))));
 }
 
-/** The colours of weights from 0 to 1. */
+/** A legend of the colours of weights from 0 to 1. */
 export function colourLegend() {
   const canvas = el("canvas", { width: 256, height: 1, ariaHidden: "true" });
   const brush = canvas.getContext("2d");

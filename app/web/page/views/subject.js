@@ -1,4 +1,4 @@
-/** The sentence that the views of the model are about. */
+/** The sentence that the views of the model show. */
 
 import { el, icon } from "../frame/dom.js";
 import { glossaryFields } from "../panes/glossary.js";
@@ -19,17 +19,17 @@ export function subjectOf(state) {
   return { text: t("example"), source: "en", target, index: 0, n: 1, isExample: true };
 }
 
-/** What a request about it says. */
+/** The fields of a request for a subject. */
 export function subjectRequest(subject, state) {
   return { text: subject.text, source: subject.source, target: subject.target, ...glossaryFields(state.glossary) };
 }
 
-/** Whether two are about the same. */
+/** Whether two subjects are equal. */
 export function isSame(a, b) {
   return a?.text === b?.text && a?.source === b?.source && a?.target === b?.target;
 }
 
-/** Which sentence it is, with ways to the others. */
+/** The sentence's number, with buttons for its neighbours. */
 export function sentencePicker(subject, store) {
   if (!subject || subject.isExample) return el("p", { className: "quiet" }, subject ? t("example.note") : "");
   if (subject.n < 2) return "";

@@ -1,17 +1,17 @@
-/** Pieces of the vocabulary as people read them, and where they are in a text. */
+/** Pieces of the vocabulary in readable form, and their places in a text. */
 
 import { el } from "../frame/dom.js";
 import { unitOffsets } from "../frame/offsets.js";
 
 const BEGINS_WORD = "▁";
 
-/** "▁Le" → "Le", "ment" → "·ment": a dot in front of what goes on within a word. */
+/** "▁Le" → "Le", "ment" → "·ment": a dot marks pieces that continue a word. */
 export function label(piece) {
   if (piece.startsWith(BEGINS_WORD)) return piece.slice(1) || "␣";
   return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
 }
 
-/** The kinds of attention that a model of GET /info has: a recurrent decoder has none of its own. */
+/** The kinds of attention of a model of GET /info: a recurrent decoder has no self-attention. */
 export const kindsOf = (model) => (model?.config?.autoregression === "ssru" ? ["cross", "encoder"] : ["cross", "encoder", "decoder"]);
 
 /** Labels of the rows and columns of a kind of attention. */
@@ -23,7 +23,7 @@ export function axes(kind, segment) {
   return [target, source];
 }
 
-/** A text as elements: one for each token that has a place in it, in `nodes` by the token's index. */
+/** A text as elements, one for each token with a place in it; `nodes` has them by the token's index. */
 export function tokenElements(text, tokens) {
   const units = unitOffsets(text);
   const nodes = [];
@@ -42,7 +42,7 @@ export function tokenElements(text, tokens) {
   return { pieces, nodes };
 }
 
-/** The pieces of a text in a row. */
+/** The pieces of a text as a row of labels. */
 export function tokenChips(tokens, lang) {
   return el("p", { className: "chips", lang }, tokens.map(({ piece }) => el("span", {}, label(piece))));
 }

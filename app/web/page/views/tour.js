@@ -1,4 +1,4 @@
-/** A guided tour of eight steps over the views; Esc leaves it, and it remembers where. */
+/** A guided tour of the views in eight steps; Esc leaves it, and the step is remembered. */
 
 import { byId, el } from "../frame/dom.js";
 import { t, whenLocaleChanges } from "../frame/strings.js";
@@ -7,7 +7,7 @@ import { kindsOf } from "./tokens.js";
 const KEPT = "attend.tour";
 const PATIENCE = 60_000;
 
-/** The steps: their names, views, blocks of figure 1 to open, and what is pointed at. */
+/** The steps: their names, views, blocks of figure 1 to open, and elements to outline. */
 export function stepsFor(model) {
   const isRecurrent = !kindsOf(model).includes("decoder");
   return [
@@ -22,7 +22,7 @@ export function stepsFor(model) {
   ];
 }
 
-/** The step to go on with: 0 for a first visit or after the last step. */
+/** The step to continue with: 0 on a first visit or after the last step. */
 export function keptStep() {
   try { return Number(localStorage.getItem(KEPT)) || 0; } catch { return 0; }
 }
@@ -37,7 +37,7 @@ export function tourButton(store) {
 
 let running = null;
 
-/** Begin at the step that is remembered. */
+/** Start at the remembered step. */
 export function startTour(store) {
   running?.leave();
   const from = document.activeElement;
@@ -63,7 +63,7 @@ export function startTour(store) {
     count.textContent = t("tour.step", { step: step + 1, n: 8 });
     back.textContent = t("tour.back");
     next.textContent = t(step === 7 ? "tour.end" : "tour.next");
-    close.textContent = t("tour.leave");
+    close.textContent = matchMedia("(pointer: coarse)").matches ? t("tour.leave").replace(/ \(.*/, "") : t("tour.leave");
     back.disabled = step === 0;
   }
 

@@ -1,25 +1,25 @@
-/** What moving a word changes: its position's vector, and the translation. */
+/** Shows what moving a word changes: the vector of its position, and the translation. */
 
 import { announce, el } from "../frame/dom.js";
 import { number, t } from "../frame/strings.js";
 import { describe } from "../server/failures.js";
 import { post } from "../server/server.js";
 
-/** The scalar product of two rows of a table with so many columns. */
+/** The dot product of two rows of a table. */
 export function dotProduct(table, columns, a, b) {
   let total = 0;
   for (let c = 0; c < columns; c += 1) total += table[a * columns + c] * table[b * columns + c];
   return total;
 }
 
-/** The words with one moved by so many places. */
+/** The words after one has moved by a number of places. */
 export function moved(words, from, by) {
   const to = Math.max(0, Math.min(words.length - 1, from + by));
   const rest = words.filter((_, i) => i !== from);
   return { words: [...rest.slice(0, to), words[from], ...rest.slice(to)], at: to };
 }
 
-/** Words of a subject that can be moved, with what the model makes of each order. */
+/** Movable words of a sentence, with the translation of each order. */
 export function wordOrder(subject, table, [rows, columns]) {
   const original = subject.text.trim().split(/\s+/);
   let words = original;

@@ -16,6 +16,7 @@ const { isMeant } = await page("panes/language_search");
 const { looksLikeHtml } = await page("panes/translate");
 const { translatedName } = await page("panes/files");
 const { withEntry } = await page("panes/saved");
+const { voiceFor } = await page("panes/speech");
 const { label, axes } = await page("views/tokens");
 const { headWeights } = await page("views/attention");
 const { cosines, period } = await page("views/positions");
@@ -27,7 +28,7 @@ const { headOf } = await page("views/maps");
 const { linesOf } = await page("views/lines");
 const { specialsOf, targetOf } = await page("views/specials");
 const { dotProduct, moved } = await page("views/word_order");
-const { firstToken } = await page("views/compare");
+const { firstToken, mostDifferent } = await page("views/compare");
 const { stepsFor } = await page("views/tour");
 const { endOf, fateOf, pathTo, saidBy } = await page("views/search_tree");
 const { bodyOf, examples } = await page("server/clients");
@@ -42,6 +43,25 @@ test("code points are where UTF-16 has them", () => {
   assert.deepEqual(unitOffsets("a😀b"), [0, 1, 3, 4]);
   assert.deepEqual(unitOffsets(""), [0]);
   assert.equal(length("a😀b"), 3);
+});
+
+test("two sentences are compared in the head whose row differs most", () => {
+  const shape = [2, 1, 2, 2];
+  const one = { shape, token: 1, weights: Float32Array.of(1, 0, 0.5, 0.5, 1, 0, 0.5, 0.5) };
+  const other = { shape, token: 1, weights: Float32Array.of(0, 1, 0.5, 0.5, 1, 0, 0.25, 0.75) };
+  assert.deepEqual(mostDifferent(one, other), { layer: 1, head: 0 });
+  assert.equal(mostDifferent(one, { ...other, shape: [2, 1, 3, 3] }), null);
+});
+
+test("a voice is of the device and of the language, the default one first", () => {
+  const voices = [
+    { lang: "fr-FR", localService: false, default: true }, { lang: "fr_CA", localService: true },
+    { lang: "fr-FR", localService: true, default: true }, { lang: "en-GB", localService: true },
+  ];
+  assert.equal(voiceFor(voices, "fr"), voices[2]);
+  assert.equal(voiceFor(voices.slice(0, 2), "fr-FR"), voices[1]);
+  assert.equal(voiceFor(voices.slice(0, 1), "fr"), undefined);
+  assert.equal(voiceFor(voices, "de"), undefined);
 });
 
 test("float16 is read to the last bit", () => {
