@@ -19,7 +19,7 @@ from app.text.placeholders import find_placeholders
 from app.text.spans import Span, Substitution, replace
 from model.text.language_codes import primary_language
 
-_FULL_STOP = re.compile(r"\.(?!\.)")
+_FULL_STOP = re.compile(r"\.{1,2}(?!\.)")
 _IDENTIFIERS = (
     "name", "user", "count", "date", "city", "id", "email", "title", "file", "value", "link",
     "total", "index", "amount",
@@ -164,8 +164,8 @@ class StandIns:
             if span is None:
                 return None
             target = lifted.restored(span.start)
-            if target[-1:] == "." and _FULL_STOP.match(translation, span.end):
-                span = Span(span.start, span.end + 1)
+            if target[-1:] == "." and (stop := _FULL_STOP.match(translation, span.end)):
+                span = Span(span.start, stop.end())
             found.append((span, target))
         if primary_language(language) == "fr":
             words = [(span.start, target) for span, target in found]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -23,6 +23,7 @@ SPACES = " \u00a0\u2007\u2009\u200a\u202f"
 
 _NARROW = re.compile("[\u00a0\u202f]")
 Money = Literal["before", "before, apart", "behind"]
+Calendar = Literal["months", "days"]
 _MONEY: dict[str, Money] = {"¤#": "before", "¤ ": "before, apart", "0¤": "behind", " ¤": "behind"}
 
 
@@ -189,16 +190,27 @@ _MORE_MONTHS = {"en": {"sept": 9}, "fr": {"jan": 1, "fév": 2, "fev": 2, "jui": 
 @cache
 def month_names(language: str) -> Mapping[str, int]:
     """Return the numbers of a language's months by their names in lower case, whole and short."""
+    names = _calendar_names(language, "months", ("wide", "abbreviated"))
+    return names | _MORE_MONTHS.get(primary_language(language), {})
+
+
+@cache
+def whole_names(language: str, of: Calendar) -> Mapping[str, int]:
+    """Return the numbers of the months or days of the week by their whole names in lower case."""
+    return _calendar_names(language, of, ("wide",))
+
+
+def _calendar_names(language: str, of: Calendar, lengths: Sequence[str]) -> dict[str, int]:
     locale = locale_of(language)
     found: dict[str, int] = {}
     for context in ("format", "stand-alone"):
-        for length in ("wide", "abbreviated"):
-            names = locale.months[context][length] if locale else {}
+        for length in lengths:
+            names = getattr(locale, of)[context][length] if locale else {}
             for number, name in dict(names).items():
                 word = str(name).lower().rstrip(".")
                 if len(word) > 2 and not any(map(str.isdecimal, word)):
                     found.setdefault(word, number)
-    return found | _MORE_MONTHS.get(primary_language(language), {})
+    return found
 
 
 @cache

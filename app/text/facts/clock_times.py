@@ -190,6 +190,11 @@ def worded_times(text: str, language: str) -> Iterator[WordedTime]:
     code = primary_language(language)
     if code not in _WORDED:
         return
+    for hours, minutes in pairwise(spelt_out(text, language) if code == "fr" else ()):
+        between = text[hours.end : minutes.start].strip(SPACES)
+        if between in ("heure", "heures") and hours.value < 25 and 0 < minutes.value < 60:
+            is_at = _AT.search(text, max(hours.start - 12, 0), hours.start) is not None
+            yield WordedTime(hours.value, minutes.value, hours.start, minutes.end, is_at)
     for match in _WORDED[code].finditer(text):
         named = match["hour"].lower()
         digits = re.match(r"\d+", named)

@@ -7,9 +7,18 @@ Roman numerals, dates, eras, and names with a number such as A4 or COVID-19.
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import product
 from typing import Literal
 
-from app.text.facts.cldr import SPACES, era_names, letters_of, month_names, unit_words
+from app.text.facts.cldr import (
+    SPACES,
+    Calendar,
+    era_names,
+    letters_of,
+    month_names,
+    unit_words,
+    whole_names,
+)
 from app.text.facts.number_words import numbers_in_words, says_number, spelt_out
 from app.text.facts.numbers import has_digit, same_numbers
 from app.text.facts.quantities import names_unit
@@ -20,7 +29,7 @@ from app.text.facts.ranks import (
     roman_numerals,
     same_ordinals,
 )
-from app.text.facts.ratios import same_ratios
+from app.text.facts.relations import same_bounds, same_ratios
 from app.text.facts.spelt import (
     ABOUT,
     MIN_IN_WORDS,
@@ -52,14 +61,21 @@ _ENGLISH_ORDINAL = re.compile(
 _NOT_FRENCH = re.compile(
     rf"(?<![\w.,])(?:\d{{1,3}}(?:[{SPACES}]\d{{3}}){{1,5}}|\d{{1,9}})(?:st|nd|rd|th|i[eè]me)\b"
     r"|\b[IVXLC]+(?:st|nd|rd|th)\b"
-    r"|\b(?:(?:lun|mar|mercre|jeu|vendre|same)di|dimanche),? (?:le )?\d{1,2}e\b",
+    r"|\b(?:(?:lun|mar|mercre|jeu|vendre|same)di|dimanche),? (?:le )?\d{1,2}e\b"
+    r"|\b\d{1,2}e (?:de )?(?:(?:janv|févr|juill|octob|\w+emb)\w+|mars|avril|mai|juin|août)\b"
+    r"|\bsur l[ea] \d{1,2}e\b(?! \w{3})",
     re.IGNORECASE,
 )
+_MONTH = " (?:January|February|March|April|May|June|July|August|(?:Sept|Octo|Nov|Dec)em?ber)"
 _NOT_ENGLISH = re.compile(
     r"\b(?![LC]e\b)(?:[IVXLC]{1,8}|\d{1,4})(?:er|re|ère|i?[eè]me|e)\b"
-    r"|\b[IVXLC]+ century\b|milliards?\b"
+    r"|\b[IVXLC]+ century\b|milliards?\b|\b(?:at|by|from|until|and) \d{1,2} h\b"
+    rf"|teen{_MONTH}|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:twen|thir)ty){_MONTH}"
 )
-"""Ordinals that are not written so in the language."""
+"""Ordinals, days and times that are not written so in the language."""
+
+_PAIR = re.compile(r"(?<![\d.,:/-])(?<!\d )\d{1,2} [0-5]\d(?![\d,:/%-]|\.\d| \d|\w)")
+"""Hours and minutes without a mark between."""
 
 _NAME = re.compile(r"(?<![\w-])(?:[A-Z]{1,6}-?|[A-Z][a-z]{1,2}-)\d{1,4}(?![\w%]|[.,]\d|-\w)")
 _TRANSLATED_NAME = re.compile(
@@ -78,10 +94,14 @@ _CENTURY = "duration-century"
 _IN_DIGITS = re.compile(r"\d[./-]\d|\d[月월]")
 """A date without the name of its month."""
 
+_UNINFLECTED = {"en", "fr", "de", "es", "it", "nl", "pt"}
+_INFLECTED = 5
+"""Letters of a name of a month or day beyond which its last two may be others."""
+
 
 def may_have_facts(text: str, language: str) -> bool:
     """Whether a text has anything that `fact_faults` compares."""
-    if has_digit(text) or _has_roman(text):
+    if _has_signs(text, language):
         return True
     if not says_number(text, language):
         return False
@@ -95,14 +115,14 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
 
     languages  codes of both texts
     """
-    if not (
-        has_digit(source, translation) or _has_roman(source) or says_number(source, languages[0])
-    ):
+    may_be_said = says_number(source, languages[0]) or has_digit(translation)
+    if not (may_be_said or _has_signs(source, languages[0])):
         return
     if (
         lacks_number_in_words(source, translation, languages)
         or not same_numbers(source, translation, languages)
         or not same_ratios(source, translation, languages)
+        or not same_bounds(source, translation, languages)
     ):
         yield "numbers"
     if not (
@@ -114,6 +134,12 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
         and not lacks_rank_in_words(source, translation, languages)
     ):
         yield "facts"
+
+
+def _has_signs(text: str, language: str) -> bool:
+    """Whether a text has digits, a numeral, or the name of a day of the week or a month."""
+    names = _whole_names(language, "days"), _whole_names(language, "months")
+    return has_digit(text) or _has_roman(text) or any(one.search(text) for one in names if one)
 
 
 def _has_roman(text: str) -> bool:
@@ -140,8 +166,6 @@ def _has_numerals(source: str, translation: str, language: str) -> bool:
         if any(not is_roman(one) and one not in source for one in written):
             return False
     there |= {int(one) for one in re.findall(r"\d{1,4}", translation)}
-    if values <= there:
-        return True
     if primary_language(language) not in {"de", "en", "es", "fr", "it", "nl", "pt"}:
         return True
     return values <= there | set(numbers_in_words(translation, language))
@@ -156,21 +180,28 @@ def _has_form(source: str, translation: str, language: str) -> bool:
                 return f"{number}{ending}" in source
             if re.search("[  ]", number):
                 return False
+    if any(pair not in source for pair in _PAIR.findall(translation)):
+        return False
     pattern = {"en": _NOT_ENGLISH, "fr": _NOT_FRENCH}.get(code)
     return pattern is None or not pattern.search(translation)
 
 
 def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool:
-    """Whether the months beside a day, and the eras beside a year, are the same."""
+    """Whether months, days of the week, and the eras beside a year are the same."""
+    if not (
+        _same_names("days", source, translation, languages)
+        and _same_names("months", source, translation, languages)
+    ):
+        return False
     if not has_digit(source) and not _BEFORE_ERA.search(source):
         return True
     here, there = _months(source, languages[0]), _months(translation, languages[-1])
-    if here != there and here and (there or not _IN_DIGITS.search(translation)):
-        names = month_names(languages[-1])
-        if there or (
-            names and not any(word in names for word in _WORD.findall(translation.lower()))
-        ):
-            return False
+    in_digits = _IN_DIGITS.search(translation)
+    is_named = not there and _may_name(here, "months", translation, languages[-1])
+    if here != there and here and not is_named and (there or not in_digits):
+        return False
+    if there and not (here or _IN_DIGITS.search(source) or spelt_out(source, languages[0])):
+        return False  # `31 in July` is not a date
     for word in _OF_CENTURY.findall(source):
         if unit_words(languages[0]).get(word.lower()) == _CENTURY and (
             names_unit(translation, (_CENTURY,), languages[-1]) is False
@@ -183,12 +214,47 @@ def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool
     )
 
 
+def _same_names(of: Calendar, source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether the names of months or days that one text has may be in the other."""
+    texts = source, translation
+    for one, other in ((0, 1), (1, 0)):
+        pattern = _whole_names(languages[-one], of)
+        found = pattern.findall(texts[one]) if pattern else ()
+        names = whole_names(languages[-one], of) if found else {}
+        values = {names[word.lower()] for word in found}
+        if not _may_name(values, of, texts[other], languages[-other]):
+            return False
+    return True
+
+
+@cache
+def _whole_names(language: str, of: Calendar) -> re.Pattern[str] | None:
+    """Match the names of months or days, but those that are other words, too."""
+    if primary_language(language) not in _UNINFLECTED:
+        return None
+    names = "|".join(map(re.escape, {*whole_names(language, of)} - {"may", "march"}))
+    plural = "s?" if of == "days" else ""
+    return re.compile(rf"(?<!\w)({names}){plural}(?!\w)", re.IGNORECASE) if names else None
+
+
+def _may_name(values: set[int], of: Calendar, text: str, language: str) -> bool:
+    """Whether a text may name all the months or days, inflected, or months in digits."""
+    names = {**whole_names(language, of), **(month_names(language) if of == "months" else {})}
+    if not names or (of == "months" and _IN_DIGITS.search(text)):
+        return True
+    lowered = text.lower()
+    stems = [
+        (word[:-2] if len(word) > _INFLECTED else word, value) for word, value in names.items()
+    ]
+    return values <= {value for stem, value in stems if stem in lowered} if values else True
+
+
 def _months(text: str, language: str) -> set[int]:
     names = month_names(language)
     found = _dates(language).findall(text) if names else []
     if found:
-        words = {one or other for one, other in found}
-        return {names[word.lower()] for word in words if word not in ("may", "march")}
+        words = {one or other for one, other in found} - {"may", "march"}
+        return {names[word.lower()] for word in words}
     return {int(one or other) for one, other in _NUMBERED_MONTH.findall(text)}
 
 
@@ -198,7 +264,7 @@ def _dates(language: str) -> re.Pattern[str]:
     day = r"\d{1,2}(?:st|nd|rd|th|er|\.|º)?"
     return re.compile(
         rf"(?<!\d){day}[{SPACES}](?:(?:of|de|d['’])[{SPACES}]?)?({words})(?![^\W_])"
-        rf"|(?<![^\W_])({words})\.?[{SPACES}]{day}(?![\d.,:])",
+        rf"|(?<![^\W_])({words})\.?[{SPACES}]{day}(?![\d:]|[.,]\d)",
         re.IGNORECASE,
     )
 
@@ -207,22 +273,19 @@ def _is_before_christ(text: str, language: str) -> bool:
     """Whether a year in the text is marked as before Christ, by the language's era names."""
     names = era_names(language).get("before", frozenset())
     for match in _BEFORE_ERA.finditer(text):
-        words = _WORD.findall(match[1] + " " + match[2])
-        for start in range(len(words)):
-            if any(
-                "".join(words[start:end]).lower() in names for end in range(start + 1, start + 4)
-            ):
+        words = _WORD.findall((match[1] + " " + match[2]).lower())
+        for start, n in product(range(len(words)), range(1, 4)):
+            if "".join(words[start : start + n]) in names:
                 return True
     return any(name in letters_of(text) for name in names if not name.isascii())
 
 
 def _has_names(source: str, translation: str) -> bool:
     for name in _NAME.findall(source):
-        if _TRANSLATED_NAME.fullmatch(name) or name in translation:
-            continue
         letters, digits = name.rstrip("0123456789"), re.sub(r"\D", "", name)
         loose = rf"{re.escape(letters.rstrip('-'))}[\s‑-]?{digits}"
-        if not re.search(loose, translation, re.IGNORECASE):
+        is_there = name in translation or re.search(loose, translation, re.IGNORECASE)
+        if not is_there and not _TRANSLATED_NAME.fullmatch(name):
             return False
     return True
 

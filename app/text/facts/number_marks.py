@@ -9,7 +9,7 @@ from app.text.facts.cldr import SPACES, convention_of, unit_symbols
 from model.text.language_codes import primary_language
 
 NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
-_STRAY_DEGREES = re.compile(rf"(?<!\d)(?<!\d[{SPACES}])°[{SPACES}]?\d")
+_STRAY_DEGREES = re.compile(rf"(?<![\dNn])(?<!\d[{SPACES}])°[{SPACES}]?\d")
 """A sign of degrees before its number, as no language writes it."""
 
 _ENGLISH = re.compile(
@@ -53,7 +53,7 @@ _BELOW_ZERO = {
     }.items()
 }
 _MINUS = re.compile(
-    r"(?<!\bau )(?<!\bdu )(?<!\bde )(?<!\bà )(?<!\bou )"
+    r"(?<!\bau )(?<!\bdu )(?<!\bde )(?<!\bà )(?<!\bou )(?<!heures )(?<!heure )(?<!midi )"
     r"\b(?:minus|moins|menos|meno|min)[ \u00a0](?=\d)",
     re.IGNORECASE,
 )

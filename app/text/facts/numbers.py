@@ -37,6 +37,7 @@ from app.text.facts.quantities import (
     unit_at,
 )
 from app.text.facts.ranks import roman_numerals
+from app.text.spans import Span, replace
 from model.text.language_codes import primary_language
 
 _DIGIT = re.compile(r"\d")
@@ -105,7 +106,7 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
         return False
     lost, added = _without_equals(read, written)
     if not (lost or added):
-        return same_signs(one, other, spoken)
+        return same_signs(_in_digits(one, languages[0]), _in_digits(other, languages[-1]), spoken)
     return not knows_words and not (lost and added) and all(map(_may_be_word, [*lost, *added]))
 
 
@@ -198,6 +199,12 @@ def _free(
             if other[found].in_digits:
                 break
     return found
+
+
+def _in_digits(text: str, language: str) -> str:
+    """With digits for numbers in words."""
+    spelt = [one for one in spelt_out(text, language) if not one.is_ordinal]
+    return replace(text, [Span(one.start, one.end) for one in spelt], [str(x.value) for x in spelt])
 
 
 def _western(text: str) -> str:

@@ -116,28 +116,7 @@ def _all_ranks(text: str, language: str, in_digits: set[int]) -> set[int]:
     }
 
 
-_WITH_DOT = frozenset(
-    [
-        "bs",
-        "cs",
-        "da",
-        "de",
-        "et",
-        "fi",
-        "hr",
-        "hu",
-        "is",
-        "lv",
-        "nb",
-        "nn",
-        "no",
-        "pl",
-        "sk",
-        "sl",
-        "sr",
-        "tr",
-    ]
-)
+_WITH_DOT = "bs cs da de et fi hr hu is lv nb nn no pl sk sl sr tr"
 _WITH_CIRCLE = {"es": ".º", "gl": ".º", "it": "º", "pt": "º"}
 
 

@@ -96,6 +96,8 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
         return True
     if _lacks_round_number(source, translation, languages):
         return True
+    if _adds_large_number(source, translation, languages):
+        return True
     read = [one for one in spelt_out(source, languages[0]) if not one.is_ordinal]
     if not read:
         return False
@@ -133,6 +135,25 @@ def _adds_number(source: str, translation: str, languages: Sequence[str]) -> boo
         if one.value >= MIN_IN_WORDS and not one.is_ordinal
     }
     return bool(added and added - values_of(source, languages[0]))
+
+
+def _adds_large_number(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether a translation has a number in words, from three on, of which its source has none."""
+    if not knows_words_of(languages[0]):
+        return False
+    added = [
+        one
+        for one in spelt_out(translation, languages[-1])
+        if one.value > 2
+        and not one.is_ordinal
+        and one.value not in {*_ROUND, *_TIMES_IN_OTHER_WORDS}
+        and not (one.value == 9 and _NEW.match(translation, one.start))
+    ]
+    if not added:
+        return False
+    values = {int(digits) for digits in re.findall(r"\d{1,9}", source)}
+    values |= {*values_of(source, languages[0]), *ordinals_in_words(source, languages[0])}
+    return any(all(abs(one.value - value) not in (0, 12) for value in values) for one in added)
 
 
 def _may_be_unsaid(one: Spelt, text: str, language: str) -> bool:

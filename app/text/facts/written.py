@@ -23,7 +23,7 @@ from app.text.facts.cldr import (
 )
 from app.text.facts.quantities import PERCENT, Unit, currency_noun, scale_at, unit_at
 from app.text.facts.ranks import is_roman, names_day, ordinal_in, roman_numerals
-from app.text.facts.ratios import ratios_written
+from app.text.facts.relations import ratios_written
 from app.text.facts.written_words import (
     TIME,
     NumberForm,

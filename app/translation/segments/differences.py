@@ -41,7 +41,7 @@ def lost_facts(source: str, translation: str, languages: Sequence[str]) -> list[
     if not may_have_facts(source, languages[0]):
         return []
     spans = united(source, find_placeholders(source), find_kept(source, languages[0]))
-    copied = [span.of(source) for span in spans]
+    copied = [text for span in spans if (text := span.of(source)) in translation]
     return [*fact_faults(_without(source, copied), _without(translation, copied), languages)]
 
 

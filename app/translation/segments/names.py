@@ -5,8 +5,10 @@ if the translation has neither, or one that is nearly the same: FBI as IBI, CERN
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import takewhile
 from string import ascii_lowercase
 
 from app.text.facts.cldr import era_names, unit_symbols
@@ -82,3 +84,44 @@ def _is_nearly(name: str, other: str) -> bool:
     short, long = sorted((name, other), key=len)
     rest = iter(long)
     return all(letter in rest for letter in short)
+
+
+_CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_a-zà-ÿ][^\W\d_]{3,}")
+MIN_SAME_END = 3
+MAX_OTHER = 2
+"""Letters that a misspelt name shares at its end, and others that it may have or lack within."""
+
+
+def has_misspelt_name(source: str, translation: str, is_word: Callable[[str], bool]) -> bool:
+    """Whether a name has other letters within: Higgs as Hyggs.
+
+    Names may end otherwise in another language: Norway, Norvège.
+    """
+    read = _CAPITALISED.findall(source)
+    if not read or source.isupper():
+        return False
+    written = {_folded(word) for word in _WORD.findall(translation)}
+    names = {name for word in read if (name := _folded(word)) not in written}
+    if not names:
+        return False
+    there = {_folded(word) for word in _WORD.findall(source)}
+    return any(
+        _is_misspelt(name, word) and not is_word(name) and not is_word(word)
+        for name in names
+        for word in map(_folded, _CAPITALISED.findall(translation))
+        if word not in there
+    )
+
+
+def _is_misspelt(name: str, word: str) -> bool:
+    begin, end = _n_same(name, word), _n_same(name[::-1], word[::-1])
+    others = max(len(name), len(word)) - min(begin + end, len(name), len(word))
+    return begin > 0 and end >= MIN_SAME_END and others <= MAX_OTHER
+
+
+def _n_same(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _folded(word: str) -> str:
+    return "".join(filter(str.isalpha, unicodedata.normalize("NFD", word.casefold())))

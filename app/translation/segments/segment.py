@@ -22,7 +22,7 @@ from app.text.flags import (
 from app.text.glossary import Term, has_all_terms
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
-from app.translation.segments.names import lost_names
+from app.translation.segments.names import has_misspelt_name, lost_names
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.text_codec import TextCodec, Token
 
@@ -204,7 +204,12 @@ class Segment:
             yield "unknown_characters"
         if self._is_doubtful(rendering):
             yield "doubtful"
-        yield from self._faults_of(rendering)
+        faults = self._faults_of(rendering)
+        yield from faults
+        if "facts" not in faults and has_misspelt_name(
+            self.stand_ins.rest, rendering.rest, self._is_piece
+        ):
+            yield "facts"
 
     def _read(self, hypothesis: Hypothesis) -> tuple[str, Sequence[Token]]:
         """Return a hypothesis as text, with tokens if requested."""
@@ -242,6 +247,9 @@ class Segment:
             for span in spans
             if not self._is_known((characters := span.of(text)).swapcase())
         )
+
+    def _is_piece(self, letters: str) -> bool:
+        return len(self.codec.tokenize(letters)) == 1
 
     def _is_known(self, text: str) -> bool:
         return not any(self.codec.is_unknown(token.id) for token in self.codec.tokenize(text))

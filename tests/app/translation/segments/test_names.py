@@ -1,6 +1,6 @@
 import pytest
 
-from app.translation.segments.names import find_names, lost_names
+from app.translation.segments.names import find_names, has_misspelt_name, lost_names
 
 
 def is_word(letters: str) -> bool:
@@ -43,3 +43,21 @@ def test_a_name_is_lost_if_it_is_missing_or_misspelt(
     name: str, translation: str, is_lost: bool
 ) -> None:
     assert bool(lost_names([name], translation)) == is_lost
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "is_misspelt"),
+    [
+        ("the Higgs boson", "le boson de Hyggs", True),
+        ("Vercingétorix fut vaincu", "Vercingtorix was defeated", True),
+        ("Vercingétorix fut vaincu", "Vercingetorix was defeated", False),
+        ("in Norway", "en Norvège", False),
+        ("the Americans", "les Américains", False),
+        ("A HIGGS BOSON", "Hyggs", False),
+        ("plain words", "des mots Simples", False),
+    ],
+)
+def test_a_name_with_other_letters_within_is_misspelt(
+    source: str, translation: str, is_misspelt: bool
+) -> None:
+    assert has_misspelt_name(source, translation, is_word) == is_misspelt

@@ -1,6 +1,6 @@
 import pytest
 
-from app.text.facts.ratios import ratios_written, same_ratios
+from app.text.facts.relations import ratios_written, same_bounds, same_ratios
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,9 @@ from app.text.facts.ratios import ratios_written, same_ratios
         ("five in 2010", "en", "fr", "five in 2010"),
         ("one in three days", "en", "fr", "one in three days"),
         ("8 out of 10", "en", "de", "8 out of 10"),
+        ("20 by 35 metres", "en", "fr", "20 sur 35 metres"),
+        ("20 mètres sur 35", "fr", "en", "20 mètres by 35"),
+        ("rated 4.5 out of 5", "en", "fr", "rated 4.5 sur 5"),
     ],
 )
 def test_ratios_as_another_language_writes_them(
@@ -34,8 +37,29 @@ def test_ratios_as_another_language_writes_them(
         ("one in five", "20 %", True),
         ("one in ten", "un dixième", True),
         ("one in ten", "un dans dix", False),
+        ("1 in 1,000", "1 en 1 000", False),
+        ("1 in 1,000", "1 sur 1 000", True),
+        ("20 by 35 metres", "20 à 35 mètres", False),
+        ("20 by 35 metres", "20 mètres par 35", True),
     ],
 )
 def test_the_whole_stays_a_whole(source: str, translation: str, same: bool) -> None:
     assert same_ratios(source, translation, ("en", "fr")) == same
     assert same_ratios(source, translation, ("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "same"),
+    [
+        ("up to 5,000 euros", "à 5 000 euros", False),
+        ("up to 5,000 euros", "jusqu'à 5 000 euros", True),
+        ("Sales fell by 12 %", "Les ventes ont augmenté de 12 %", False),
+        ("Sales fell by 12 %", "Les ventes ont reculé de 12 %", True),
+        ("Sales fell by 12 %", "Les ventes sont à 12 %", True),
+        ("more than 5", "moins de 5", False),
+        ("no more than 5", "pas plus de 5", True),
+    ],
+)
+def test_a_bound_or_a_change_is_not_its_opposite(source: str, translation: str, same: bool) -> None:
+    assert same_bounds(source, translation, ("en", "fr")) == same
+    assert same_bounds(source, translation, ("en", "de"))
