@@ -10,6 +10,7 @@ import sys
 import tomllib
 import unicodedata
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -107,7 +108,7 @@ def _file(body: str) -> bytes:
 
 def _xml(body: str) -> str:
     """Insert the body unchanged if it may be well-formed, else as text."""
-    return f"<r>{body if body.startswith('<') and '>' in body else escape(body)}</r>"
+    return f"<r>{_well_formed(body)}</r>"
 
 
 def _subtitles(body: str) -> bytes:
@@ -127,20 +128,100 @@ def _json_file(body: str) -> bytes:
     return _file(f"[{body}1]" if body.endswith(",") else body)
 
 
-def _word(body: str) -> bytes:
-    named = "application/vnd.openxmlformats-officedocument.wordprocessingml"
-    inner = body if body.startswith("<w:") else f"<w:p><w:r><w:t>{escape(body)}</w:t></w:r></w:p>"
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(
-            "[Content_Types].xml",
-            f'<Types><Override PartName="/d.xml" ContentType="{named}.document.main+xml"/></Types>',
-        )
-        document = f'<w:document xmlns:w="w"><w:body>{inner}</w:body></w:document>'
-        file.writestr("d.xml", document.encode("utf-8", "replace"))
-    return target.getvalue()
+def _web_subtitles(body: str) -> bytes:
+    return _file(f"WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n{body.strip() or 'a'}\n")
 
 
+def _bilingual(body: str) -> bytes:
+    unit = '<trans-unit id="1"><source>{}</source></trans-unit>'
+    units = body if body.startswith("<trans-unit") else unit.format(_well_formed(body))
+    return _file(f'<xliff version="1.2"><file><body>{units}</body></file></xliff>')
+
+
+def _well_formed(body: str) -> str:
+    return body if body.startswith("<") and ">" in body else escape(body)
+
+
+def _archive(start: str, paragraph: str, **parts: str) -> Wrap:
+    """Create archives with these parts; `CONTENT` stands for the content, in a paragraph unless it
+    starts as one does."""
+
+    def wrap(body: str) -> bytes:
+        inner = body if body.startswith(start) else paragraph.format(escape(body))
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
+            for name, written in parts.items():
+                content = written.replace("CONTENT", inner)
+                file.writestr(name, content.encode("utf-8", "replace"))
+        return target.getvalue()
+
+    return wrap
+
+
+def _office(start: str, paragraph: str, document: str, *kinds: str) -> Wrap:
+    """Create archives of Microsoft Office; the first kind is that of the part with the content."""
+    prefix = "application/vnd.openxmlformats-officedocument."
+    overrides = "".join(
+        f'<Override PartName="/{number}.xml" ContentType="{prefix}{kind}+xml"/>'
+        for number, kind in enumerate(kinds)
+    )
+    others = {f"{number}.xml": "<a/>" for number in range(1, len(kinds))}
+    types = {"[Content_Types].xml": f"<Types>{overrides}</Types>"}
+    return _archive(start, paragraph, **types, **{"0.xml": document}, **others)
+
+
+_WORD = _office(
+    "<w:", "<w:p><w:r><w:t>{}</w:t></w:r></w:p>",
+    '<w:document xmlns:w="w"><w:body>CONTENT</w:body></w:document>',
+    "wordprocessingml.document.main",
+)  # fmt: skip
+_SLIDES = _office(
+    "<a:", "<a:p><a:r><a:t>{}</a:t></a:r></a:p>",
+    '<p:sld xmlns:p="p" xmlns:a="a"><p:txBody>CONTENT</p:txBody></p:sld>',
+    "presentationml.slide", "presentationml.presentation.main",
+)  # fmt: skip
+_SHEETS = _office(
+    "<si", "<si><t>{}</t></si>", '<sst xmlns="s">CONTENT</sst>',
+    "spreadsheetml.sharedStrings", "spreadsheetml.sheet.main",
+)  # fmt: skip
+_OPEN_DOCUMENT = _archive(
+    "<text:", "<text:p>{}</text:p>",
+    **{"content.xml": '<o:document xmlns:text="t" xmlns:o="o">CONTENT</o:document>'},
+)  # fmt: skip
+_BOOK = _archive(
+    "<", "<p>{}</p>",
+    **{
+        "META-INF/container.xml": '<container><rootfile full-path="a.opf"/></container>',
+        "a.opf": '<package><item href="a.xhtml" media-type="application/xhtml+xml"/></package>',
+        "a.xhtml": "<html><body>CONTENT</body></html>",
+    },
+)  # fmt: skip
+
+
+def _portable(body: str) -> bytes:
+    """A PDF of a page; content that starts with an operator is its program, else its text."""
+    escaped = body.replace("\\", "").replace("(", "").replace(")", "")
+    program = body if body.startswith(_OPERATORS) else f"BT /F1 12 Tf ({escaped}) Tj ET"
+    stream = zlib.compress(program.encode("latin-1", "replace"))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        b"<</Filter/FlateDecode/Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    written = b"%PDF-1.4\n"
+    starts = []
+    for number, one in enumerate(objects, start=1):
+        starts.append(len(written))
+        written += b"%d 0 obj %s endobj\n" % (number, one)
+    table = b"".join(b"%010d 00000 n \n" % start for start in starts)
+    head = b"xref\n0 6\n0000000000 65535 f \n"
+    end = b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % len(written)
+    return written + head + table + end
+
+
+_OPERATORS = ("BT", "q ", "[", "<", "/", "1 ")
 _FORMS: dict[str, tuple[Sequence[str], Wrap]] = {
     "text": ((), str),
     "html": (("markup",), str),
@@ -150,14 +231,25 @@ _FORMS: dict[str, tuple[Sequence[str], Wrap]] = {
     ".xml": (("markup",), lambda body: _file(_xml(body))),
     ".md": ((".md", "markup"), _file),
     ".srt": ((".srt",), _subtitles),
+    ".vtt": ((".srt",), _web_subtitles),
+    ".csv": ((".csv",), _file),
     ".po": ((".po",), _catalogue),
     ".json": ((".json",), _json),
-    ".docx": ((".docx",), _word),
+    ".xlf": ((".xlf",), _bilingual),
+    ".docx": ((".docx",), _WORD),
+    ".pptx": ((".pptx",), _SLIDES),
+    ".xlsx": ((".xlsx",), _SHEETS),
+    ".odt": ((".odt",), _OPEN_DOCUMENT),
+    ".epub": (("markup",), _BOOK),
+    ".pdf": ((".pdf",), _portable),
 }
 """The tables of a format's own delimiters, and how a text or file is created."""
 
-_FILES: dict[str, Wrap] = {".srt": _file, ".po": _file, ".json": _json_file}
+_FILES: dict[str, Wrap] = {
+    ".srt": _file, ".vtt": _file, ".po": _file, ".json": _json_file, ".xlf": _file, ".pdf": _file,
+}  # fmt: skip
 """Formats with units outside of their texts."""
 
+COMPRESSED = {".docx", ".pptx", ".xlsx", ".odt", ".epub", ".pdf"}
 FORMS = tuple(_FORMS)
 """The formats of `cases`."""

@@ -26,7 +26,7 @@ import httpx
 from app.server.connections import ConnectionLimits
 from app.settings import Settings
 from benchmarks.attacked import COLUMNS, NOTES, Attacked, attacked
-from benchmarks.hostile_inputs import FORMS, Case, cases
+from benchmarks.hostile_inputs import COMPRESSED, FORMS, Case, cases
 from benchmarks.load import HOST, request_bytes
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
@@ -112,7 +112,7 @@ def attacks(form: str, sample: int | None) -> list[Attack]:
 def largest(case: Case) -> int:
     """Return the largest number of characters that the limits admit."""
     n_characters = _limit(case.form, "max_file_characters", "max_text_characters") - MARGIN
-    if case.form == ".docx":  # a repeated unit compresses well
+    if case.form in COMPRESSED:  # a repeated unit compresses well
         return n_characters
     content = case.make(2000)
     is_file = isinstance(content, bytes)

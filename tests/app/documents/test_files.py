@@ -1,6 +1,7 @@
 """Every format reads or refuses any content."""
 
 import random
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -42,6 +43,11 @@ FILLED = (".po", ".xlf", ".xliff")
 
 def test_there_is_a_sample_of_every_format() -> None:
     assert {*SAMPLES, *PARTS, ".pdf"} == set(SUFFIXES)
+
+
+def test_the_table_of_the_documentation_has_every_format() -> None:
+    rows = re.findall(r"^\| (`\..*?) \|", Path("docs/files.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\.\w+)`", " ".join(rows))) == sorted(SUFFIXES)
 
 
 @pytest.mark.parametrize("suffix", SAMPLES)

@@ -1,6 +1,7 @@
 """The text of PDF files; pypdf is an extra."""
 
 import subprocess
+import zlib
 from typing import Any
 
 import pytest
@@ -67,15 +68,16 @@ def test_a_pdf_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -
         PdfFile(b"%PDF")
 
 
-def written(text: str) -> bytes:
-    """A PDF of one page."""
+def written(text: str, *, kids: bytes = b"3 0 R", packed: bytes = b"") -> bytes:
+    """A PDF of one page; `packed` is a compressed program in place of the text's."""
     lines = "".join(f"({line}) Tj T* " for line in text.split("\n"))
     stream = f"BT /F1 12 Tf 14 TL 50 700 Td {lines}ET".encode()
+    stream, kind = (packed, b"/Filter/FlateDecode") if packed else (stream, b"")
     objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[%b]/Count 1>>" % kids,
         b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R"
         b"/Resources<</Font<</F1 5 0 R>>>>>>",
-        b"<</Length %d>>stream\n%b\nendstream" % (len(stream), stream),
+        b"<</Length %d%b>>stream\n%b\nendstream" % (len(stream), kind, stream),
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     ]  # fmt: skip
     data = b"%PDF-1.4\n"
@@ -95,3 +97,25 @@ def test_a_pdf_is_read() -> None:
     for broken in (b"", b"no PDF", written("x")[:60]):
         with pytest.raises(UnreadableFileError, match="not a PDF that can be read"):
             PdfFile(broken)
+
+
+def bomb(n_bytes: int) -> bytes:
+    """Compressed zeros."""
+    packer = zlib.compressobj(9)
+    packed = [packer.compress(bytes(1_000_000)) for _ in range(n_bytes // 1_000_000)]
+    return b"".join([*packed, packer.flush()])
+
+
+HOSTILE = {
+    "pages that contain themselves": {"kids": b"2 0 R 3 0 R"},
+    "many pages that are one": {"kids": b"3 0 R " * 100_000},
+    "a program of 500 MB": {"packed": bomb(500_000_000)},
+    "deeply nested": {"packed": zlib.compress(b"[" * 100_000)},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_or_have_no_text(name: str) -> None:
+    pytest.importorskip("pypdf")
+    with pytest.raises(UnreadableFileError, match=r"can be read|has no text|may have 2,000 pages"):
+        PdfFile(written("", **HOSTILE[name]))
