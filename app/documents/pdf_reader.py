@@ -3,6 +3,7 @@
 import io
 import resource
 import sys
+from contextlib import suppress
 
 MAX_PAGES = 2000
 MAX_CHARACTERS = 20_000_000
@@ -12,8 +13,12 @@ MAX_CPU_SECONDS = 100
 
 def main() -> None:
     """Read standard input. Exits with 1 and a message if it has no text that can be read."""
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
+    for limit, maximum in (
+        (resource.RLIMIT_AS, MAX_MEMORY),
+        (resource.RLIMIT_CPU, MAX_CPU_SECONDS),
+    ):
+        with suppress(OSError, ValueError):  # a lower limit is set already; macOS has no RLIMIT_AS
+            resource.setrlimit(limit, (maximum, maximum))
     try:
         from pypdf import PdfReader
         from pypdf.errors import FileNotDecryptedError, PyPdfError

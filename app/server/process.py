@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import structlog
@@ -33,8 +33,10 @@ def affordable_connections(maximum: int, n_listening: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return maximum
-    soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    with suppress(OSError, ValueError):  # macOS refuses more than a limit of its own
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+        soft = raised
     if soft >= needed:
         return maximum
     allowed = max(1, soft - taken)

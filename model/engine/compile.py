@@ -23,7 +23,6 @@ from model.checkpoint.parameters import parameter_shapes
 from model.decoding.constraints import Constraint, PieceEdges, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.compilation import COMPILATION
-from model.engine.cpu.constrained import advance_constrained, name_tokens
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.decoder import decode
 from model.engine.cpu.forward.output import predict
@@ -34,7 +33,7 @@ from model.engine.cpu.helper_thread import compile_helper
 from model.engine.cpu.kernels.cache import CACHE_FOLDER, SHIPPED_FOLDER, sources_digest
 from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET, family
 from model.engine.cpu.kernels.work_queue import make_work_queue
-from model.engine.cpu.search import make_candidates
+from model.engine.cpu.search import make_candidates, step
 from model.engine.cpu.terms import make_terms
 from model.engine.device import usable_cores
 from model.engine.explanations import AttentionKind, AttentionRow, LayerRow, StackName
@@ -44,7 +43,7 @@ from model.transformer.config import PRESETS, TransformerConfig
 MAX_PROCESSES = 2
 """Each takes 500 MB. The search as a whole is compiled last, by one."""
 
-EXPECTED_BYTES = 12_500_000
+EXPECTED_BYTES = 5_900_000
 """Compiled code of a precision, approximately: the time that it takes grows with its size."""
 
 LOG_SECONDS = 10
@@ -86,17 +85,12 @@ def compile_beside(precision: Precision) -> None:
     # Python calls these two, too.
     _compile(predict, weights, 0, slots, work, candidates.next)
     _compile(decode, weights, 0, slots, pages, work, none, none)
-    next_, path = candidates.next, candidates.new_path
-    _compile_bare(name_tokens, 0, 0, 0, 0, slots, terms, next_)
-    _compile_bare(advance_constrained, 0, 0, 0, slots, pages, terms, next_, path)
+    arguments = (weights, 0, slots, pages, work, candidates, terms, 0)
+    step.get_call_template(tuple(map(typeof, arguments)), {})
 
 
 def _compile(kernel: Any, *arguments: object) -> None:
     kernel.compile(tuple(map(typeof, arguments)))
-
-
-def _compile_bare(kernel: Any, *arguments: object) -> None:
-    kernel.get_call_template(tuple(map(typeof, arguments)), {})
 
 
 def _model(precision: Precision) -> tuple[TransformerConfig, Weights]:

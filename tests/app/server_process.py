@@ -27,13 +27,13 @@ def free_port() -> int:
 
 @contextmanager
 def serving(
-    checkpoint: Path | None, *flags: str
+    checkpoint: Path | None, *flags: str, **variables: str
 ) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     port = free_port()
     given: list[str | Path] = ["--checkpoint", checkpoint] if checkpoint else []
     process = subprocess.Popen(
         [ATTEND, "serve", *given, "--port", str(port), *flags],
-        env=ENVIRONMENT, stderr=subprocess.PIPE, text=True,
+        env=ENVIRONMENT | variables, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:

@@ -109,14 +109,14 @@ def run(
             break
         close_if_busy(work.scratch.queue)
         n_live = gather(weights, slots, pages, work)
-        n_done = _step(weights, n_live, slots, pages, work, candidates, terms, n_done)
+        n_done = step(weights, n_live, slots, pages, work, candidates, terms, n_done)
         n_tokens += 1
         n_rows += n_live
     return n_done
 
 
 @kernel
-def _step(
+def step(
     weights: Weights, n_rows: int, slots: Slots, pages: Pages, work: Workspace,
     candidates: Candidates, terms: Terms, n_done: int,
 ) -> int:  # fmt: skip

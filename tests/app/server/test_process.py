@@ -80,3 +80,15 @@ def test_connections_follow_the_limit_on_open_files(
         assert affordable_connections(1000, n_listening=16) == allowed
     assert [soft for soft, _ in changed] == ([] if soft_after is None else [soft_after])
     assert [line["max_connections"] for line in logged] == ([allowed] if allowed < 1000 else [])
+
+
+def test_a_limit_that_the_system_does_not_raise_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MacOS says that there is no hard limit, and refuses more than 10,240 or so."""
+
+    def refuse(*_: object) -> None:
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, FOREVER))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    monkeypatch.setattr("os.listdir", lambda _: [""] * 10)
+    assert affordable_connections(1000, n_listening=16) == 256 - 10 - 16 - RESERVED

@@ -24,12 +24,9 @@ from tempfile import TemporaryFile, mkdtemp
 from typing import Any
 
 import numba
-from numba.core.caching import (
-    CompileResultCacheImpl,
-    FunctionCache,
-    IndexDataCacheFile,
-    _CacheLocator,
-)
+from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
+
+from model.engine.cpu.kernels.linking import LinkedResult
 
 _SOURCES = Path(__file__).parents[4]
 """The folder that holds the package `model`."""
@@ -134,7 +131,7 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         return ""
 
 
-class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+class _Implementation(LinkedResult):
     _locator_classes = (_Locator,)
 
 
@@ -178,8 +175,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def _load_overload(self, signature: Any, context: Any) -> Any:
         key = self._index_key(signature, context.codegen())
         for files in (self._cache_file, self._shipped):
-            if (found := files.load(key)) is not None:
-                return self._impl.rebuild(context, found)
+            if (found := files.load(key)) and (result := self._impl.rebuild(context, found)):
+                return result
         return None
 
     def load_overload(self, signature: Any, context: Any) -> Any:

@@ -19,6 +19,7 @@ from model.engine.cpu.kernels.cache import (
     compiling,
     has_wrapper,
 )
+from model.engine.cpu.kernels.linking import link_by_address
 from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -89,6 +90,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def add_overload(self, result: Any) -> None:
         """Add compiled code, which Python can call only if it has the wrapper for it."""
+        if not hasattr(result.library, "offers"):  # not from the cache
+            link_by_address(self, result)
         if has_wrapper(result) and not ONLY_COMPILES:
             super().add_overload(result)
         else:
