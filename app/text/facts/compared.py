@@ -202,11 +202,13 @@ def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool
         return False
     if there and not (here or _IN_DIGITS.search(source) or spelt_out(source, languages[0])):
         return False  # `31 in July` is not a date
-    for word in _OF_CENTURY.findall(source):
-        if unit_words(languages[0]).get(word.lower()) == _CENTURY and (
-            names_unit(translation, (_CENTURY,), languages[-1]) is False
-        ):
-            return False
+    texts = source, translation
+    for one, other in ((0, 1), (1, 0)):
+        for word in _OF_CENTURY.findall(texts[one]):
+            if unit_words(languages[-one]).get(word.lower()) == _CENTURY and (
+                names_unit(texts[other], (_CENTURY,), languages[-other]) is False
+            ):
+                return False
     return not (
         _is_before_christ(source, languages[0])
         and era_names(languages[-1]).get("before")

@@ -52,6 +52,10 @@ _LABELLED = re.compile(
     rf"|Nummer|número|numero|nummer))[{SPACES}:]{{1,3}}(?=\d)",
     re.IGNORECASE,
 )
+_CODE = re.compile(
+    rf"\b(?:code|pin|password|passe)[{SPACES}](?:is|est)[{SPACES}:]+(\d{{3}}[{SPACES}]\d{{3}})(?![\w.,-]?\d)",
+    re.IGNORECASE,
+)
 _SPACED_THREES = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+")
 _MARKED_THREES = re.compile(r"\d{1,3}(?:(?:\.\d{3})+|(?:['’]\d{3})+)")
 _DATE = re.compile(
@@ -105,6 +109,8 @@ def _of_digits(text: str, language: str) -> Iterator[Span]:
         yield Span(*match.span())
     for match in _DOTTED_TIME.finditer(text):
         yield Span(*match.span())
+    for match in _CODE.finditer(text):
+        yield Span(*match.span(1))
     for match in _LABELLED.finditer(text):
         number = re.compile(r"(?:\d{4,}|\d{3}-\d{3})(?![\w.,-]\d|\w)").match(text, match.end())
         if number:

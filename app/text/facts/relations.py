@@ -34,7 +34,8 @@ _SIDES = {
 
 _OTHERWISE = re.compile(r"%|per ?cent|pour cent|\bhalf\b|moitié|\bdemi|\bother\b", re.IGNORECASE)
 _DIGITS = re.compile(
-    rf"(?<![\w.,/-])(?:\d{{1,3}}(?:[,{SPACES}]\d{{3}})+|\d{{1,4}}(?:[.,]\d{{1,2}})?)(?![\w/-]|[.,]\d)"
+    rf"(?<![\w.,/-])(?:\d{{1,3}}(?:[,{SPACES}]\d{{3}})+|\d{{1,4}}(?:[.,]\d{{1,2}})?)"
+    r"(?:(?:st|nd|rd|th|er?)\b)?(?![\w/-]|[.,]\d)"
 )
 _MAX_PART = 20
 """The largest part of `one in ten`; in other languages and beyond it, `in` is of time or place."""
@@ -85,6 +86,12 @@ def ratios_written(text: str, source: str, target: str) -> Iterator[tuple[int, i
         for whole in _wholes(text, source):
             digits = text[whole.end - len(str(whole.value)) : whole.end]
             digits = digits if digits == str(whole.value) else str(whole.value)
+            if (
+                whole.is_length
+                and unit_at(text, whole.end, source)
+                and whole.start > whole.part_end + 1
+            ):
+                continue  # each has its unit, so that the second one is a number of its own
             if whole.is_length:
                 yield whole.start, whole.end, f"{_SIDES[code][0]} {digits}"
             elif whole.start - whole.part_end > 1 or whole.part != int(whole.part):
@@ -120,7 +127,7 @@ def _wholes(text: str, language: str) -> Iterator[_Whole]:
 def _numbers(text: str, language: str) -> list[tuple[Decimal, int, int]]:
     found = [(Decimal(one.value), one.start, one.end) for one in spelt_out(text, language)]
     for one in _DIGITS.finditer(text):
-        whole = re.sub(rf"[,{SPACES}](?=\d{{3}})", "", one[0])
+        whole = re.sub(rf"[a-z]|[,{SPACES}](?=\d{{3}})", "", one[0])
         found.append((Decimal(whole.replace(",", ".")), *one.span()))
     return sorted(found, key=lambda one: one[1])
 
@@ -132,7 +139,6 @@ def _words(*words: str) -> dict[str, re.Pattern[str]]:
     }
 
 
-_N = rf"[{SPACES}][$€£]?(?=[\w$€£])"
 _LESS = _words(
     r"(?:less than|fewer than|under|below|fell|fall(?:s|en)?\b|drop|decreas|declin|lost?\b|lower"
     r"|down|shr[aiu]nk)",
@@ -147,12 +153,14 @@ _MORE = _words(
 """Words of both sides of a number; a translation of one is not the other."""
 
 _UP_TO = _words(
-    rf"(?:up to|at most|no more than|not more than){_N}(?=\W?\d)", rf"(?:jusqu'à|au plus){_N}(?=\d)"
+    rf"(?:up to[{SPACES}]\W?\d|(?:at most|no (?:more|longer|later) than)[{SPACES}])",
+    rf"(?:jusqu['’]à|au plus)[{SPACES}]\d",
 )
 _MAY_BE_UP_TO = _words(
-    r"(?:up to|at most|more than|max|as (?:much|many|long|high)|until|to\b|reach|exceed|within|by\b"
-    r"|as far)",
-    r"(?:jusqu|au plus|plus de|max|dépass|atteindre|pouvant|excéd|plafon|d'ici|limit)",
+    r"(?:up to|at most|no[tr]? (?:more|longer|later) than|max|as (?:much|many|long|high|far)|until"
+    r"|more than|to\b|reach|exceed|within|by\b)",
+    r"(?:jusqu|au plus|maxi|max\b|dépass|atteindre|pouvant|excéd|plafon|d['’]ici|limit"
+    r"|(?:n[e'’]|pas|sans)\b.{0,40}\bplus)",
 )
 
 
