@@ -11,7 +11,8 @@ from app.errors import InvalidRequestError, UnreadableFileError
 from app.languages.served import fits
 from app.text.document import MAX_DOCUMENTS, Document, PlainText
 from app.text.markup.document import MarkupDocument
-from app.text.markup.tokens import MarkupError
+from app.text.markup.escaped_tags import has_inline_tags
+from app.text.markup.tokens import Format, MarkupError
 from app.translation.answers import Alternative, Events, TranslateAnswer, Translation, Usage
 from app.translation.attention_view import AttentionView
 from app.translation.block import Block, mean_score
@@ -172,15 +173,20 @@ async def _open_alike(
 
 
 def open_documents(request: TranslationRequest) -> list[Document]:
-    """Parse the texts in the request's format. Raises `InvalidRequestError`."""
-    if request.format == "text":
-        return [PlainText(text) for text in request.texts]
+    """Parse the texts in the request's format. Raises `InvalidRequestError`.
+
+    Tags around words of plain text move with the words, as in HTML.
+    """
     documents: list[Document] = []
     n_texts = 0
     for index, text in enumerate(request.texts):
         check_abandoned()
+        if request.format == "text" and (request.is_explained or not has_inline_tags(text)):
+            documents.append(PlainText(text))
+            continue
+        written: Format = "html" if request.format == "text" else request.format
         try:
-            documents.append(MarkupDocument(text, request.format, request.markup))
+            documents.append(MarkupDocument(text, written, request.markup))
         except MarkupError as error:
             raise InvalidRequestError.at("/text", f"Text {index} is {error}") from None
         except UnreadableFileError as error:

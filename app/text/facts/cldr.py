@@ -214,6 +214,14 @@ def _calendar_names(language: str, of: Calendar, lengths: Sequence[str]) -> dict
 
 
 @cache
+def place_names(language: str) -> frozenset[str]:
+    """Return the words of the names of countries and languages in lower case."""
+    locale = locale_of(language)
+    names = [*locale.territories.values(), *locale.languages.values()] if locale else []
+    return frozenset(word for name in names for word in re.findall(r"\w{3,}", name.lower()))
+
+
+@cache
 def era_names(language: str) -> Mapping[Literal["before", "after"], frozenset[str]]:
     """Return the names of the eras before and after Christ, letters only and in lower case."""
     locale = locale_of(language)

@@ -224,6 +224,8 @@ def says_time(translation: str, time: WordedTime, language: str, values: set[int
         named = _HALVES.search(translation) is not None
     else:
         named = time.minute in (15, 45) and _QUARTERS.search(translation) is not None
+    if time.hour == 1 and named and not time.is_certain:
+        return True  # `an hour and a half`
     if values & {time.hour, (time.hour + 12) % 24} and (time.minute in values or named):
         return True
     is_before = named or 60 - time.minute in values

@@ -52,6 +52,23 @@ def escaped_elements(raw: str, blocks: Container[str]) -> Iterator[Piece]:
     yield Piece("text", raw[at:])
 
 
+_INLINE = re.compile(
+    r"<(b|i|u|s|a|em|strong|small|mark|span|font|sub|sup|q|code|kbd)(?:\s[^<>]*)?>([^<>]*\w[^<>]*)</\1>",
+    re.IGNORECASE,
+)
+MAX_DEPTH = 4
+"""Levels of inline tags in plain text."""
+
+
+def has_inline_tags(text: str) -> bool:
+    """Whether a plain text has inline tags around words, and nothing else that is markup."""
+    if "</" not in text:
+        return False
+    for _ in range(MAX_DEPTH):
+        text = _INLINE.sub(r"\2", text)
+    return not {*"<>&"} & {*text}
+
+
 def _around_letters(raw: str, tags: Sequence[_Tag]) -> list[_Tag]:
     """Return the tags of pairs with letters between them; all given tags are paired."""
     found: list[_Tag] = []

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import takewhile
 from string import ascii_lowercase
 
-from app.text.facts.cldr import era_names, unit_symbols
+from app.text.facts.cldr import era_names, place_names, unit_symbols
 from app.text.facts.quantities import currency_codes
 from app.text.facts.ranks import is_roman
 
@@ -92,8 +92,12 @@ MAX_OTHER = 2
 """Letters that a misspelt name shares at its end, and others that it may have or lack within."""
 
 
-def has_misspelt_name(source: str, translation: str, is_word: Callable[[str], bool]) -> bool:
+def has_misspelt_name(
+    source: str, translation: str, language: str, is_word: Callable[[str], bool]
+) -> bool:
     """Whether a name has other letters within: Higgs as Hyggs.
+
+    language  of the source, whose countries and languages have other names elsewhere
 
     Names may end otherwise in another language: Norway, Norvège.
     """
@@ -101,7 +105,8 @@ def has_misspelt_name(source: str, translation: str, is_word: Callable[[str], bo
     if not read or source.isupper():
         return False
     written = {_folded(word) for word in _WORD.findall(translation)}
-    names = {name for word in read if (name := _folded(word)) not in written}
+    places = place_names(language)
+    names = {_folded(word) for word in read if word.lower() not in places} - written
     if not names:
         return False
     there = {_folded(word) for word in _WORD.findall(source)}
@@ -124,4 +129,6 @@ def _n_same(one: str, other: str) -> int:
 
 
 def _folded(word: str) -> str:
-    return "".join(filter(str.isalpha, unicodedata.normalize("NFD", word.casefold())))
+    return "".join(filter(str.isalpha, unicodedata.normalize("NFD", word.casefold()))).replace(
+        "ae", "e"
+    )

@@ -207,7 +207,7 @@ class Segment:
         faults = self._faults_of(rendering)
         yield from faults
         if "facts" not in faults and has_misspelt_name(
-            self.stand_ins.rest, rendering.rest, self._is_piece
+            self.stand_ins.rest, rendering.rest, self.direction[0], self._is_piece
         ):
             yield "facts"
 

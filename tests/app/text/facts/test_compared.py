@@ -84,6 +84,8 @@ def test_other_words_are_no_times(text: str) -> None:
         ("à dix-huit heures trente", "at 18 30", ("fr", "en"), ["numbers", "facts"]),
         ("à dix-huit heures trente", "at 6:30 p.m.", ("fr", "en"), []),
         ("à dix-huit heures trente", "at 18 30.", ("fr", "en"), ["numbers", "facts"]),
+        ("dure une heure et demie", "lasts an hour and a half", ("fr", "en"), []),
+        ("dure une heure et demie", "lasts an hour", ("fr", "en"), ["numbers"]),
         ("lasts 2 hours 46 minutes", "dure 2 heures 46 minutes", ("en", "fr"), []),
         ("on the 3rd", "sur le 3e siècle", ("en", "fr"), ["facts"]),
         ("for no longer than 7 days", "pour plus de 7 jours", ("en", "fr"), ["numbers"]),

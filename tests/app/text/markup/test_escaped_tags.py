@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.markup.escaped_tags import escaped_elements, unescaped
+from app.text.markup.escaped_tags import escaped_elements, has_inline_tags, unescaped
 from app.text.markup.tokens import MAX_DEPTH
 from tests.cases import cases
 from tests.linear import assert_linear
@@ -58,3 +58,26 @@ def test_references_with_more_digits_than_python_reads() -> None:
     assert unescaped("&#" + "0" * 5000 + "65;") == "A"
     assert unescaped("a &#" + "9" * 5000 + "; b") == "a \ufffd b"
     assert unescaped("&#65;&#128512;") == "A😀"
+
+
+@pytest.mark.parametrize(
+    ("text", "has_tags"),
+    [
+        ("a <b>strange</b> man", True),
+        ('<a href="x">Click <i>here</i></a> now', True),
+        ("a <b></b> man", False),
+        ("a < b", False),
+        ("a <b>bold</b> word, x < y", False),
+        ("Q&A with <b>Anna</b>", False),
+        ("<li>one</li>", False),
+        ("List<b>x</i>", False),
+        ("plain", False),
+    ],
+)
+def test_plain_text_has_tags_if_all_are_pairs_around_words(text: str, has_tags: bool) -> None:
+    assert has_inline_tags(text) == has_tags
+
+
+@pytest.mark.parametrize("part", ["<b>", "<b x", "<b>x</b>", "</b>", "<b>x", "<b>x</i>"])
+def test_tags_of_plain_text_are_found_in_linear_time(part: str) -> None:
+    assert_linear(lambda n: has_inline_tags(part * n + "</b>"), 20_000)
