@@ -53,8 +53,9 @@ class TaggedText:
             length = text.tell()
             if piece.kind == "text":
                 text.write(_ATOM_MARKS.sub(lambda mark: _atom(mark[0], atoms), piece.raw))
-                if text.tell() == length + len(piece.raw):
-                    typed = {m.start(): m[0] for m in _TYPOGRAPHIC.finditer(piece.raw)}
+                if text.tell() == length + len(piece.raw) and len(references) <= MAX_REFERENCES:
+                    found = islice(_TYPOGRAPHIC.finditer(piece.raw), MAX_REFERENCES + 1)
+                    typed = {match.start(): match[0] for match in found}
                     forms = sorted((typed | dict(piece.references)).items())
                     references += (Reference(length + at, raw) for at, raw in forms)
                 continue

@@ -146,6 +146,7 @@ ESCAPES = 50_000
         (".po", b'msgid "a ' + rb"\"" * ESCAPES + b'"\nmsgstr ""\n'),
         (".html", b"&eacute;" * ESCAPES),
         (".html", b"&lt;b " + b"a " * ESCAPES),
+        (".html", ("a" + "\u2009" * ESCAPES).encode()),
         (".docx", word_file(run("a " + "` " * ESCAPES))),
         (
             ".xlsx",
