@@ -141,6 +141,10 @@ _XML_ATTRIBUTE = re.compile(r"""(?<=\s)([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""
 _ROOT = "attend-root"
 
 
+_MAX_DEPTH = 100_000
+"""Maximum nesting of elements; expat takes 280 bytes for each."""
+
+
 def xml_tokens(document: str, *, max_depth: int | None = None) -> Iterator[Token]:
     """Yield the tokens of XML, whose list would take 50 times the memory of the document.
 
@@ -194,15 +198,32 @@ def _not_well_formed(error: expat.ExpatError, shift: int) -> MarkupError:
 
 
 def _xml_raws(document: str, *, is_inner: bool = False) -> Iterator[str]:
-    """Collect the tokens and positions that expat passes to its default handler, unexpanded.
+    """Collect the positions of the tokens that expat finds, unexpanded.
 
     The whole document is read before the first token is passed on; with `is_inner`, the root's own
-    tags are omitted.
+    tags are omitted. Raises `MarkupError` for elements nested more than `_MAX_DEPTH` deep.
     """
     encoded = document.encode("utf-8")
     parser = expat.ParserCreate("utf-8")
     starts = array("Q")
+    depth = 0
+
+    def opened(*_: object) -> None:
+        nonlocal depth
+        starts.append(parser.CurrentByteIndex)
+        depth += 1
+        if depth > _MAX_DEPTH:
+            raise MarkupError(f"elements are nested more than {_MAX_DEPTH:,} deep")
+
+    def closed(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+        at = parser.CurrentByteIndex  # of an empty element: behind it
+        if at > starts[-1] and encoded.startswith(b"</", at):
+            starts.append(at)
+
     parser.DefaultHandler = lambda _: starts.append(parser.CurrentByteIndex)
+    parser.StartElementHandler, parser.EndElementHandler = opened, closed
     parser.Parse(encoded, True)
     if is_inner:
         starts = starts[1:]

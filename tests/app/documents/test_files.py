@@ -187,3 +187,13 @@ def test_the_size_of_a_word_document_is_that_of_its_parts() -> None:
     assert FORMATS[".txt"].size(b"12345") == 5
     with pytest.raises(UnreadableFileError, match="the archive is damaged"):
         FORMATS[".docx"].size(b"no archive")
+
+
+@pytest.mark.parametrize(("suffix", "root"), [(".xml", b""), (".xlf", b'<xliff version="1.2">')])
+def test_elements_nested_without_end_are_refused_before_they_are_kept(
+    suffix: str, root: bytes
+) -> None:
+    with pytest.raises(UnreadableFileError, match="nested more than 100,000 deep"):
+        file_format("a" + suffix).open(root + b"<a>" * 150_000)
+    fine = b"<a>" * 99_000 + b"a text" + b"</a>" * 99_000
+    assert file_format("a.xml").open(fine).texts == ["a text"]
