@@ -232,7 +232,7 @@ def test_sigterm_ends_readiness_then_new_work_then_the_process(tiny_checkpoint: 
         while (answer := client.get("/readyz")).status_code == httpx.codes.OK:
             time.sleep(0.02)
         assert answer.json()["type"].endswith(":draining")
-        body = {"text": "The house.", "target": "fr"}
+        body = {"text": "The house.", "source": "en", "target": "fr"}
         assert client.post("/translate", json=body).status_code == httpx.codes.OK
         assert client.get("/livez").status_code == httpx.codes.OK
         assert process.wait(timeout=120) == 0

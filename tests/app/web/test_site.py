@@ -2,7 +2,7 @@ import gzip
 import re
 from pathlib import Path
 
-from app.web.site import ASSETS, FOLDER, MEDIA_TYPES, Site
+from app.web.site import ASSETS, FOLDER, MEDIA_TYPES, PRELOADS, Site
 
 MOST_BYTES = 90_000
 """Compressed, of what the page may load in one language."""
@@ -22,6 +22,20 @@ def test_documents_name_the_folder_of_their_assets(tmp_path: Path) -> None:
     site = Site.read(write(tmp_path, index_html=f"<script src={ASSETS}main.js>", main_js="1"))
     assert site.documents["index"].content == f"<script src=web/{site.digest}/main.js>".encode()
     assert list(site.assets) == ["main.js"]
+
+
+def test_documents_preload_what_the_entry_imports_at_any_depth(tmp_path: Path) -> None:
+    (tmp_path / "panes").mkdir()
+    (tmp_path / "panes" / "pane.js").write_text('import { a } from "../a.js";\n')
+    (tmp_path / "a.js").write_text(
+        'import { pane } from "./panes/pane.js";\nconst late = () => import("./b.js");'
+    )
+    main = 'import { pane } from "./panes/pane.js";\n'
+    site = Site.read(write(tmp_path, index_html=PRELOADS, main_js=main, b_js="2"))
+    hrefs = re.findall(
+        r'rel="modulepreload" href="web/\w+/([^"]+)"', site.documents["index"].content.decode()
+    )
+    assert hrefs == ["panes/pane.js", "a.js"]
 
 
 def test_the_digest_is_of_all_that_is_there(tmp_path: Path) -> None:
