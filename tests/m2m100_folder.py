@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 import sentencepiece
 import torch
-from sentencepiece.sentencepiece_model_pb2 import ModelProto
+from sentencepiece import sentencepiece_model_pb2 as proto
 from transformers import AutoTokenizer, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
 
 from model.interop.m2m100.languages import LISTS
@@ -57,7 +57,8 @@ def save_fast_tokenizer(folder: Path, vocabulary: list[str], charsmap: bytes) ->
     plain: Any = AutoTokenizer.from_pretrained(folder)
     tokens = [*vocabulary, *LISTS["nllb"], "<mask>"]
     ids = {token: index for index, token in enumerate(tokens)}
-    fast: Any = NllbTokenizer(vocab=ids, merges=plain._merges, _spm_precompiled_charsmap=charsmap)
+    options: Any = {"vocab": ids, "merges": plain._merges, "_spm_precompiled_charsmap": charsmap}
+    fast: Any = NllbTokenizer(**options)
     fast.save_pretrained(folder)
 
 
@@ -66,7 +67,8 @@ def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilin
     pieces = learn_pieces()
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(pieces)
-    charsmap = ModelProto.FromString(pieces).normalizer_spec.precompiled_charsmap
+    model = proto.ModelProto.FromString(pieces)  # type: ignore[attr-defined]
+    charsmap = model.normalizer_spec.precompiled_charsmap
     own = [processor.id_to_piece(index) for index in range(3, processor.vocab_size())]
 
     def make(

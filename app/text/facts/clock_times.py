@@ -198,8 +198,8 @@ def worded_times(text: str, language: str) -> Iterator[WordedTime]:
     for match in _WORDED[code].finditer(text):
         named = match["hour"].lower()
         digits = re.match(r"\d+", named)
-        hours = [int(digits[0])] if digits else [*numbers_in_words(match["hour"], language)]
-        if not hours or not (hour := hours[0]) <= 24:
+        values = [int(digits[0])] if digits else [*numbers_in_words(match["hour"], language)]
+        if not values or not (hour := values[0]) <= 24:
             continue
         minute = 30 if match["half"] else 15 if match["quarter"] else 0
         if match["minutes"]:
