@@ -86,7 +86,8 @@ def compile_beside(precision: Precision) -> None:
     _compile(predict, weights, 0, slots, work, candidates.next)
     _compile(decode, weights, 0, slots, pages, work, none, none)
     arguments = (weights, 0, slots, pages, work, candidates, terms, 0)
-    step.get_call_template(tuple(map(typeof, arguments)), {})
+    called: Any = step
+    called.get_call_template(tuple(map(typeof, arguments)), {})
 
 
 def _compile(kernel: Any, *arguments: object) -> None:
