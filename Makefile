@@ -8,6 +8,7 @@
 #   VARIANT, IMAGE   which image `make image` builds, and its name
 #   SENTENCES        file that `make bench` translates, its first column
 #   RESULTS          folder that it writes to
+#   LIBRETRANSLATE   a Python that has LibreTranslate, to compare with it too
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -18,6 +19,7 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' app/__init__.py)
 IMAGE ?= attend:$(VERSION)$(if $(filter slim,$(VARIANT)),-slim)
 SENTENCES ?= benchmarks/sentences.txt
 RESULTS ?= results
+LIBRETRANSLATE ?=
 BASE = --checkpoint $(RESULTS)/widened-base-32000 --sentences $(SENTENCES)
 
 BIN := $(VENV)/bin
@@ -79,11 +81,15 @@ bench: install
 	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --rounds 3 --json $(RESULTS)/decode-shipped.json
 	$(BIN)/python -m benchmarks.decode $(BASE) --count 96 --batches-each 4 --rounds 3 --json $(RESULTS)/decode-base.json
 	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --closed-only --seconds 4 --rounds 1 --json $(RESULTS)/serve.json
-	$(BIN)/python -m benchmarks.serve $(BASE) --closed-only --seconds 4 --rounds 1 --json $(RESULTS)/serve-base.json
+	$(BIN)/python -m benchmarks.serve $(BASE) --closed-only --seconds 4 --rounds 1 --json $(RESULTS)/serve-base.json $(if $(LIBRETRANSLATE),--libretranslate $(LIBRETRANSLATE))
 	$(BIN)/python -m benchmarks.fidelity --sentences $(SENTENCES) --json $(RESULTS)/fidelity.json
+	$(BIN)/python -m benchmarks.memory --engine --sentences $(SENTENCES) --json $(RESULTS)/memory-engine.json
+	$(BIN)/python -m benchmarks.memory --engine $(BASE) --json $(RESULTS)/memory-engine-base.json
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
 	$(BIN)/python -m benchmarks.memory $(BASE) --requests 500 --starts 1 --json $(RESULTS)/memory-base.json
 	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
+	@$(if $(LIBRETRANSLATE),,echo "LibreTranslate is left out: LIBRETRANSLATE=… names a Python that has it")
+	@echo "benchmarks.imported is left out: its models have 600 million parameters"
 
 # After the shipped checkpoint has changed: what it is checked with, and what the documentation shows.
 examples: install

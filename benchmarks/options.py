@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
@@ -36,7 +37,21 @@ precision_option = click.option(
     help="Precision of attend, as in `attend serve`.",
 )  # fmt: skip
 beam_option = click.option("--beam", type=click.IntRange(1, 8), default=4)
-peers_option = click.option("--peers/--no-peers", default=True, help="Compare with peers or not.")
+
+
+def _only_if_installed(_context: click.Context, _parameter: click.Parameter, peers: bool) -> bool:
+    if peers and not find_spec("ctranslate2"):
+        click.echo(
+            "CTranslate2 is not installed (pip install -e '.[bench]') and left out", err=True
+        )
+        return False
+    return peers
+
+
+peers_option = click.option(
+    "--peers/--no-peers", default=True, callback=_only_if_installed,
+    help="Compare with peers or not.",
+)  # fmt: skip
 work_option = click.option(
     "--work", type=_path, default=DEFAULT_WORK,
     show_default="in ~/.cache", help="Folder for converted checkpoints.",

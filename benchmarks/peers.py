@@ -41,6 +41,13 @@ def suppressed(shape: TransformerConfig) -> list[list[str]] | None:
     return None if shape.norm_order == "post" else [["<pad>"]]
 
 
+def pieces_of(checkpoint: Checkpoint, work: Path) -> list[str]:
+    """Return the vocabulary by attend's ids, as exported."""
+    text = (huggingface_folder(checkpoint, work) / VOCABULARY_FILE).read_text(encoding="utf-8")
+    id_of: dict[str, int] = json.loads(text)
+    return sorted(id_of, key=id_of.__getitem__)
+
+
 class CTranslate2:
     """`translate_batch`, which sorts by length, forms batches and distributes them to workers."""
 
@@ -76,11 +83,9 @@ class CTranslate2:
     @classmethod
     def of(cls, checkpoint: Checkpoint, work: Path, compute_type: str, **options: Any) -> Self:
         """Load the weights of a checkpoint; options as of the class."""
-        text = (huggingface_folder(checkpoint, work) / VOCABULARY_FILE).read_text(encoding="utf-8")
-        id_of: dict[str, int] = json.loads(text)
         return cls(
             ctranslate2_folder(checkpoint, work),
-            sorted(id_of, key=id_of.__getitem__),
+            pieces_of(checkpoint, work),
             compute_type,
             suppress=suppressed(checkpoint.config.transformer),
             **options,

@@ -57,6 +57,31 @@ def test_attend_serves_under_load(tiny_checkpoint: Path, tmp_path: Path) -> None
     assert all(row["Requests/s"] > 0 and row["Errors"] == 0 for row in rows)
 
 
+def test_memory_of_the_engine_alone(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--no-peers", "--engine", "--threads", "1"]
+    result = CliRunner().invoke(
+        memory.main, [*arguments, "--json", str(file)], catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["System"] == "attend"
+    assert 10 < row["Loaded MB"] <= INEXACT * row["one sentence"] <= INEXACT**2 * row["all"]
+
+
+def test_peers_that_are_not_installed_are_named_and_left_out(
+    tiny_checkpoint: Path, tmp_path: Path, stub: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options, "attend_server", lambda *_: stub)
+    monkeypatch.setattr(options, "find_spec", lambda _name: None)
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--work", str(tmp_path)]
+    result = CliRunner().invoke(
+        memory.main, [*arguments, "--starts", "1", "--requests", "2"], catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    assert "CTranslate2 is not installed" in result.output
+
+
 def test_memory_and_start(
     tiny_checkpoint: Path, tmp_path: Path, stub: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
