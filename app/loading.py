@@ -30,7 +30,7 @@ from model.checkpoint.shelf_folder import ShelvedCheckpoint, find_checkpoints
 from model.engine.build import build_engines, combined_info, expected_info, prepare_kernels
 from model.engine.device import pick_devices, usable_cores
 from model.engine.memory import expected_bytes
-from model.engine.protocol import Engine, EngineInfo
+from model.engine.protocol import Engine
 from model.text.language_codes import canonical_code
 
 ENGINE_TIMEOUT = 120.0
@@ -59,14 +59,14 @@ def load_runtime(
     """
     _check_directions(settings.checkpoint)
     shelved = _shelved(settings, checkpoint_of)
-    builder = _Builder(settings, metrics)
+    builder = ModelBuilder(settings, metrics)
     prepare_kernels(settings.precision, builder.devices)
     checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
     known = [
         *(builder.permanent(one, builder.engines(one)) for one in checkpoints),
         *(builder.on_demand(one) for one in shelved),
     ]
-    return _assemble(known, settings, metrics)
+    return assemble(known, settings, metrics)
 
 
 def _check_directions(folders: Sequence[Path]) -> None:
@@ -83,18 +83,6 @@ def _check_directions(folders: Sequence[Path]) -> None:
                     f"both translate {source} to {target}"
                 )
         claimed |= own
-
-
-def build_runtime(
-    checkpoints: Sequence[Checkpoint],
-    engines: Sequence[Sequence[Engine]],
-    settings: Settings,
-    metrics: Metrics,
-) -> Runtime:
-    """Build the runtime of loaded checkpoints, with engines of one kind for each."""
-    builder = _Builder(settings, metrics)
-    known = [builder.permanent(*one) for one in zip(checkpoints, engines, strict=True)]
-    return _assemble(known, settings, metrics)
 
 
 def _shelved(settings: Settings, checkpoint_of: Callable[[Path], Path]) -> list[ShelvedCheckpoint]:
@@ -115,7 +103,7 @@ def _shelved(settings: Settings, checkpoint_of: Callable[[Path], Path]) -> list[
     return usable
 
 
-class _Builder:
+class ModelBuilder:
     """Builds models with the engines that the settings select."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
@@ -157,7 +145,7 @@ class _Builder:
             + TEXT_BYTES * sum(sizes),
             pinned=found.config.name in settings.pin,
         )
-        facts = _facts(n_parameters(shape), info)
+        facts = Facts(n_parameters(shape), info)
         return KnownModel(found.config, slot, facts, (found.folder, found.fingerprint))
 
     def _served(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> ServedModel:
@@ -179,18 +167,14 @@ class _Builder:
             checkpoint.tokenizer,
             scheduler,
             checkpoint.golden,
-            facts=_facts(checkpoint.n_parameters, combined_info(engines), checkpoint.digest),
+            facts=Facts(checkpoint.n_parameters, combined_info(engines), checkpoint.digest),
             prepare=prepare,
             n_text_bytes=TEXT_BYTES * sum(map(len, set(checkpoint.tokenizer.files.values()))),
             shortlist=checkpoint.shortlist,
         )
 
 
-def _facts(parameters: int, info: EngineInfo, digest: str | None = None) -> Facts:
-    return Facts(parameters, info.engine, info.device, info.precision, info.threads, digest)
-
-
-def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics) -> Runtime:
+def assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics) -> Runtime:
     """Connect models, shelf and services. Raises `SettingsError` if no direction is left."""
     chosen = choose_models(known, settings.languages)
     if not chosen:

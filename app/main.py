@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from app import __version__
-from app.accounts.clients import Keys, RateLimits
+from app.accounts.clients import Keys, RateLimit
 from app.accounts.document_jobs import DocumentJobs
 from app.accounts.glossary_store import GlossaryStore
 from app.accounts.result_files import FileStore
@@ -114,7 +114,8 @@ def create_app(
     app.state.metrics = metrics
     app.state.lag = lag
     app.state.tracer = spans.provider.get_tracer("attend") if spans else None
-    app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
+    app.state.request_limit = RateLimit(settings.requests_per_minute, "requests")
+    app.state.character_limit = RateLimit(settings.characters_per_minute, "characters")
     app.state.keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     app.state.ledger = ledger
     app.state.glossaries = glossary_store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import structlog
 
@@ -79,7 +79,7 @@ class Runtime:
             batch_tokens=sum(load.in_flight_tokens for load in loads),
             engines=sum(load.engines for load in loads),
             models=tuple(
-                RunningModel(one.name, one.facts.engine, one.facts.device, one.facts.precision)
+                RunningModel(one.name, (by := one.facts.engine).engine, by.device, by.precision)
                 for one in self.shelf.models
             ),
             memory=tuple(ModelMemory(one.name, one.slot.n_bytes) for one in self.known),
@@ -147,10 +147,7 @@ def _model_info(model: KnownModel) -> ModelInfo:
         config=model.transformer_config.model_dump(mode="json"),
         parameters=facts.parameters,
         digest=facts.digest,
-        engine=facts.engine,
-        device=facts.device,
-        precision=facts.precision,
-        threads=facts.threads,
+        **asdict(facts.engine),
         state=slot.state,
         pinned=slot.pinned,
         memory_bytes=slot.n_bytes,

@@ -52,7 +52,8 @@ ROWS: dict[str, str] = {
     "model.engine.explanations model.decoding",
     "app.translation": "app.translation.segments app.shelf app.scheduling app.documents "
     "app.languages app.text app.text.markup app.observe model.engine.explanations "
-    "model.checkpoint model.alignment model.decoding model.text model.transformer",
+    "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
+    "model.transformer",
     "app.translation.segments": "app.languages app.text app.text.facts model.decoding model.text",
     "app.shelf": "app.memory app.observe",
     "app.memory": "",

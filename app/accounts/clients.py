@@ -97,16 +97,3 @@ class RateLimit:
                 f"the limit is {self._per_minute:,} {self._what} per minute",
                 math.ceil(missing / per_second),
             )
-
-
-class RateLimits:
-    """The limits on requests and on their characters."""
-
-    def __init__(self, requests: int | None, characters: int | None) -> None:
-        self._requests = RateLimit(requests, "requests")
-        self._characters = RateLimit(characters, "characters")
-
-    def take(self, client: Hashable, n_characters: int) -> None:
-        """Count a request with `n_characters`. Raises `RateLimitedError`."""
-        self._requests.take(client, 1)
-        self._characters.take(client, n_characters)

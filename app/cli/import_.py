@@ -35,39 +35,39 @@ def import_() -> None:
     """Convert another project's model to a checkpoint."""
 
 
-_DESTINATION = click.argument("folder", type=options.path_type, metavar="DIR")
-_NAME = click.option("--name", help="Name of the model in the API [default: that of SRC].")
-_SOURCES = click.option(
-    "--source", "sources", metavar="CODE[,CODE…]", default="",
-    help="Source languages [default: those that SRC declares].",
-)  # fmt: skip
-_TARGETS = click.option(
-    "--target", "targets", metavar="CODE[,CODE…]", default="",
-    help="Target languages [default: those that SRC declares, or all that have symbols].",
-)  # fmt: skip
 _OPTIONS = (
     click.argument("source", metavar="SRC"),
-    _DESTINATION,
-    _NAME,
-    _SOURCES,
-    _TARGETS,
-    options.revision,
-    options.cache,
-)
+    click.argument("folder", type=options.path_type, metavar="DIR"),
+    click.option("--name", help="Name of the model in the API [default: that of SRC]."),
+    click.option(
+        "--source", "sources", metavar="CODE[,CODE…]", default="",
+        help="Source languages [default: those that SRC declares].",
+    ),
+    click.option(
+        "--target", "targets", metavar="CODE[,CODE…]", default="",
+        help="Target languages [default: those that SRC declares, or all that have symbols].",
+    ),
+)  # fmt: skip
+_HUB_OPTIONS = (options.revision, options.cache)
 
 
-def _import_options(verb: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_OPTIONS):
-        verb = option(verb)
-    return verb
+def _verb(epilog: str, *, from_hub: bool = False) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a function a verb with the common options."""
+
+    def register(verb: Callable[..., None]) -> click.Command:
+        for option in reversed((*_OPTIONS, *(_HUB_OPTIONS if from_hub else ()))):
+            verb = option(verb)
+        return import_.command(epilog=epilog)(verb)
+
+    return register
 
 
-@import_.command(
-    epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de && "
+@_verb(
+    "Example: attend import marian opus-mt-en-de/ checkpoints/en-de && "
     "attend serve --checkpoint checkpoints/en-de; "
-    "attend import marian Helsinki-NLP/opus-mt-en-de checkpoints/en-de"
+    "attend import marian Helsinki-NLP/opus-mt-en-de checkpoints/en-de",
+    from_hub=True,
 )
-@_import_options
 def marian(**options: Any) -> None:
     """Convert the Marian or OPUS-MT model in SRC into DIR.
 
@@ -79,11 +79,11 @@ def marian(**options: Any) -> None:
     _import(import_marian, MarianConfig, **options)
 
 
-@import_.command(
-    epilog="Example: attend import m2m100 facebook/m2m100_418M checkpoints/m2m100; "
-    "attend import m2m100 nllb-200-distilled-600M/ checkpoints/nllb --source en,fr --target en,fr"
+@_verb(
+    "Example: attend import m2m100 facebook/m2m100_418M checkpoints/m2m100; "
+    "attend import m2m100 nllb-200-distilled-600M/ checkpoints/nllb --source en,fr --target en,fr",
+    from_hub=True,
 )
-@_import_options
 def m2m100(**options: Any) -> None:
     """Convert the M2M-100 or NLLB model in SRC into DIR.
 
@@ -96,16 +96,11 @@ def m2m100(**options: Any) -> None:
     _import(import_m2m100, M2M100Config, **options)
 
 
-@import_.command(
-    epilog="Example: attend import firefox enfr/ checkpoints/en-fr && "
+@_verb(
+    "Example: attend import firefox enfr/ checkpoints/en-fr && "
     "attend serve --checkpoint checkpoints/en-fr"
 )
-@click.argument("source", type=options.path_type, metavar="SRC")
-@_DESTINATION
-@_NAME
-@click.option("--source", "sources", metavar="CODE", default="", help="Source language.")
-@click.option("--target", "targets", metavar="CODE", default="", help="Target language.")
-def firefox(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+def firefox(**options: Any) -> None:
     """Convert the model of Firefox's in SRC into DIR.
 
     SRC is a folder with model.*.intgemm.alphas.bin and vocab.*.spm (or srcvocab.*.spm and
@@ -113,19 +108,14 @@ def firefox(source: Path, folder: Path, name: str | None, sources: str, targets:
     of the model if it has two letters each, as in model.enfr.intgemm.alphas.bin; --source and
     --target name others. The 8-bit weights are kept as they are. DIR must be new or empty.
     """
-    _convert(import_firefox, source, folder, name, sources, targets)
+    _convert(import_firefox, **options)
 
 
-@import_.command(
-    epilog="Example: attend import ctranslate2 opus-mt-en-de-ct2/ checkpoints/en-de "
+@_verb(
+    "Example: attend import ctranslate2 opus-mt-en-de-ct2/ checkpoints/en-de "
     "--source en --target de"
 )
-@click.argument("source", type=options.path_type, metavar="SRC")
-@_DESTINATION
-@_NAME
-@_SOURCES
-@_TARGETS
-def ctranslate2(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+def ctranslate2(**options: Any) -> None:
     """Convert the CTranslate2 folder in SRC into DIR.
 
     SRC has model.bin and its vocabularies, and the SentencePiece models of the original model:
@@ -133,34 +123,33 @@ def ctranslate2(source: Path, folder: Path, name: str | None, sources: str, targ
     NLLB. The languages are --source and --target, or the end of SRC's name, as in opus-mt-en-de;
     M2M-100 and NLLB have tokens for theirs. DIR must be new or empty.
     """
-    _convert(import_ctranslate2, source, folder, name, sources, targets)
+    _convert(import_ctranslate2, **options)
 
 
-@import_.command(
-    epilog="Example: attend import argos translate-en_fr-1_9.argosmodel checkpoints/en-fr"
-)
-@click.argument("source", type=options.path_type, metavar="SRC")
-@_DESTINATION
-@_NAME
-@_SOURCES
-@_TARGETS
-def argos(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+@_verb("Example: attend import argos translate-en_fr-1_9.argosmodel checkpoints/en-fr")
+def argos(**options: Any) -> None:
     """Convert the package of Argos Translate in SRC into DIR.
 
     SRC is a *.argosmodel, or a folder of LibreTranslate's packages with metadata.json and `model`,
     as in ~/.local/share/argos-translate/packages. The languages are those of its metadata. DIR must
     be new or empty.
     """
-    _convert(import_argos, source, folder, name, sources, targets)
+    _convert(import_argos, **options)
 
 
 _Importer = Callable[[Path, Path, str | None, Languages], CheckpointConfig]
 
 
-def _convert(  # noqa: PLR0917
-    convert: _Importer, source: Path, folder: Path, name: str | None, sources: str, targets: str
+def _convert(
+    convert: _Importer,
+    *,
+    source: str | Path,
+    folder: Path,
+    name: str | None,
+    sources: str,
+    targets: str,
 ) -> None:
-    config = convert(source, folder, name, Languages(_codes(sources), _codes(targets)))
+    config = convert(Path(source), folder, name, Languages(_codes(sources), _codes(targets)))
     click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
 
 
@@ -176,7 +165,7 @@ def _import(
 ) -> None:
     check_new_folder(folder)
     if not is_name(source):
-        _convert(convert, Path(source), folder, **named)
+        _convert(convert, source=source, folder=folder, **named)
         return
     with Hub() as hub:
         try:
@@ -187,7 +176,7 @@ def _import(
             hub, listing, cache or default_cache(), folder.absolute().parent,
             check=partial(_check_form, form), bar=download_progress,
         ) as downloaded:  # fmt: skip
-            _convert(convert, downloaded, folder, **named)
+            _convert(convert, source=downloaded, folder=folder, **named)
 
 
 def _check_form(form: type[MarianConfig], folder: Path) -> None:

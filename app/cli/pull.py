@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -16,29 +16,10 @@ import structlog
 from app.cli import options
 from app.cli.display.progress import download_progress
 from app.errors import PullError, UnknownLanguagesError
-from app.hub.argos_index import PREFIX as ARGOS_PREFIX
-from app.hub.argos_index import (
-    PUBLIC_INDEX,
-    ArgosPackage,
-    choose_packages,
-    fetch_package,
-    read_index,
-)
+from app.hub import argos_index, firefox_registry
 from app.hub.download import Report
 from app.hub.fetch import fetched, find
 from app.hub.firefox_files import fetch_model
-from app.hub.firefox_registry import (
-    ARCHITECTURES,
-    LICENCE,
-    PIVOT,
-    PREFIX,
-    PUBLIC_REGISTRY,
-    Architecture,
-    FirefoxModel,
-    Registry,
-    read_registry,
-    server_of,
-)
 from app.hub.import_cache import checkpoint_folder, default_cache
 from app.hub.listing import CONFIG_FILE, README_FILE
 from app.hub.names import repository_of
@@ -60,7 +41,7 @@ _log = structlog.get_logger()
 @click.argument("shelf", type=options.path_type, metavar="[DIR]", required=False)
 @options.revision
 @click.option(
-    "--architecture", type=click.Choice(ARCHITECTURES),
+    "--architecture", type=click.Choice(firefox_registry.ARCHITECTURES),
     help="Of Firefox's models [default: the best one that is released].",
 )  # fmt: skip
 @options.registry
@@ -71,7 +52,7 @@ def pull(  # noqa: PLR0917
     name: str,
     shelf: Path | None,
     revision: str,
-    architecture: Architecture | None,
+    architecture: firefox_registry.Architecture | None,
     registry: str | None,
     replace: bool,
     keep_download: bool,
@@ -91,18 +72,20 @@ def pull(  # noqa: PLR0917
     """
     shelf = shelf or options.shelf_folder()
     kept = cache or default_cache()
-    if name.startswith(PREFIX):
-        address = registry or PUBLIC_REGISTRY
-        with server_of(address) as server:
-            models = read_registry(server, address)
+    if name.startswith(firefox_registry.PREFIX):
+        address = registry or firefox_registry.PUBLIC_REGISTRY
+        with firefox_registry.server_of(address) as server:
+            models = firefox_registry.read_registry(server, address)
             found = models.choose(name, architecture)
-            _pull_each([*_of_firefox(server, models, found, shelf, kept)], replace=replace)
+            wanted = [_of_firefox(server, models, one, shelf, kept) for one in found]
+            _pull_each(wanted, replace=replace)
         return
-    if name.startswith(ARGOS_PREFIX):
-        address = registry or os.environ.get("ARGOS_PACKAGE_INDEX") or PUBLIC_INDEX
-        with server_of(address) as server:
-            packages = choose_packages(read_index(server, address), name)
-            _pull_each([*_of_argos(server, packages, shelf, kept)], replace=replace)
+    if name.startswith(argos_index.PREFIX):
+        address = registry or os.environ.get("ARGOS_PACKAGE_INDEX") or argos_index.PUBLIC_INDEX
+        with firefox_registry.server_of(address) as server:
+            packages = argos_index.choose_packages(argos_index.read_index(server, address), name)
+            wanted = [_of_argos(server, one, shelf, kept) for one in packages]
+            _pull_each(wanted, replace=replace)
         return
     if Path(name).is_dir():
         folder = Path(name).resolve()
@@ -138,31 +121,33 @@ class _Wanted(NamedTuple):
 
 
 def _of_firefox(
-    server: FileServer, registry: Registry, chosen: Sequence[FirefoxModel], shelf: Path, cache: Path
-) -> Iterator[_Wanted]:
-    for model in chosen:
-        folder = cache / "firefox" / model.pair / model.architecture / str(model.revision)[:16]
-        yield _Wanted(
-            model.name,
-            model.architecture,
-            shelf / f"firefox-{model.pair}",
-            Origin(repository=model.name, revision=model.revision, licence=LICENCE),
-            partial(fetch_model, server, registry, model, folder),
-            partial(_import_pair, model.source, model.target),
-        )
+    server: FileServer,
+    registry: firefox_registry.Registry,
+    model: firefox_registry.FirefoxModel,
+    shelf: Path,
+    cache: Path,
+) -> _Wanted:
+    folder = cache / "firefox" / model.pair / model.architecture / str(model.revision)[:16]
+    return _Wanted(
+        model.name,
+        model.architecture,
+        shelf / f"firefox-{model.pair}",
+        Origin(repository=model.name, revision=model.revision, licence=firefox_registry.LICENCE),
+        partial(fetch_model, server, registry, model, folder),
+        partial(_import_pair, model.source, model.target),
+    )
 
 
 def _of_argos(
-    server: FileServer, chosen: Sequence[ArgosPackage], shelf: Path, cache: Path
-) -> Iterator[_Wanted]:
-    for package in chosen:
-        yield _Wanted(
-            package.name,
-            f"version {package.package_version}",
-            shelf / package.name,
-            Origin(repository=package.name, revision=package.package_version),
-            partial(fetch_package, server, package, cache / "argos"),
-        )
+    server: FileServer, package: argos_index.ArgosPackage, shelf: Path, cache: Path
+) -> _Wanted:
+    return _Wanted(
+        package.name,
+        f"version {package.package_version}",
+        shelf / package.name,
+        Origin(repository=package.name, revision=package.package_version),
+        partial(argos_index.fetch_package, server, package, cache / "argos"),
+    )
 
 
 def _fetched(one: _Wanted, which: str) -> Path:
@@ -204,9 +189,9 @@ def pull_missing(settings: Settings) -> None:
     settings.models.mkdir(parents=True, exist_ok=True)
     run_attend = [sys.executable, "-c", "from app.cli.main import main; main()"]
     flags = ["--cache", str(settings.cache)] if settings.cache else []
-    if settings.pull != PREFIX[:-1]:
+    if settings.pull != firefox_registry.PREFIX[:-1]:
         flags += ["--registry", settings.pull]
-    name = PREFIX + ",".join((*settings.languages, PIVOT))
+    name = firefox_registry.PREFIX + ",".join((*settings.languages, firefox_registry.PIVOT))
     with subprocess.Popen(  # noqa: S603  (this program)
         [*run_attend, "pull", name, str(settings.models), *flags],
         stdout=subprocess.PIPE,

@@ -6,10 +6,10 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import click
 from click.core import ParameterSource
@@ -20,9 +20,6 @@ from app.cli.translating.lines import ByteSource, line_blocks
 from app.cli.translating.remote import RemoteTranslator
 from app.settings import env_name
 from model.engine.protocol import PrecisionChoice
-
-if TYPE_CHECKING:
-    from app.cli.translating.translate_files import TranslateFile
 
 Record: TypeAlias = dict[str, Any]
 """The `--json` output for a line; at least `text` and `flags`."""
@@ -101,7 +98,8 @@ def translate(
         if value and not files:
             raise click.UsageError(f"--{name} requires --file.")
     stdin = _input(text, files)
-    direction, search = (source, target), (beam_size, length_penalty)
+    direction: Direction = (source, target)
+    search = (beam_size, length_penalty)
     with ExitStack() as stack:
         if url is None:
             # Reading checkpoints needs torch; using a server does not.
@@ -109,10 +107,20 @@ def translate(
 
             checkpoint = checkpoint_folder(checkpoint, cache)
             if files:
-                local = _local_files(
-                    checkpoint, direction, search,
-                    device=device, precision=precision, threads=threads,
-                )  # fmt: skip
+                from app.cli.translating.translate_files import local_files
+                from app.translation.language_paths import AUTO
+                from model.checkpoint.config import read_config
+
+                is_auto = source is not None and source.lower() == AUTO
+                config = read_config(checkpoint)
+                local = local_files(
+                    checkpoint,
+                    direction if is_auto else options.choose_direction(config, *direction),
+                    search,
+                    device=device,
+                    precision=precision,
+                    threads=threads,
+                )
                 translate_file = stack.enter_context(local)
             else:
                 records = _local_records(
@@ -162,20 +170,6 @@ def _input(text: tuple[str, ...], files: tuple[Path, ...]) -> ByteSource:
     if not files and sys.stdin.isatty():
         click.echo("attend: lines from the terminal are translated; Ctrl-D ends", err=True)
     return cast("ByteSource", sys.stdin.buffer)
-
-
-@contextmanager
-def _local_files(
-    checkpoint: Path, direction: Direction, search: Search, **engine: Any
-) -> Iterator[TranslateFile]:
-    from app.cli.translating.translate_files import local_files
-    from app.translation.language_paths import AUTO
-    from model.checkpoint.config import read_config
-
-    if (direction[0] or "").lower() != AUTO:
-        direction = options.choose_direction(read_config(checkpoint), *direction)
-    with local_files(checkpoint, direction, search, **engine) as translate_file:
-        yield translate_file
 
 
 def _local_records(

@@ -62,8 +62,7 @@ class GivenPass:
         self._config = step.model.transformer_config
         self._codec = step.reading.codec
         self._engines = step.model.scheduler.explanations
-        self._source_ids = segment.source_ids
-        self._target_ids = [token.id for token in segment.renderings[0].tokens]
+        self._ids = segment.source_ids, [token.id for token in segment.renderings[0].tokens]
         self._source = [token.piece for token in explained.source_tokens]
         self._target = [token.piece for token in explained.target_tokens]
 
@@ -82,12 +81,8 @@ class GivenPass:
             token=(query.token, len(rows)),
         )
         columns = self._fed() if query.kind == "decoder" else self._source
-        projections = await self._engines.project(
-            self._source_ids,
-            self._target_ids,
-            AttentionRow(query.kind, layer, query.token),
-            self._caller,
-        )
+        at = AttentionRow(query.kind, layer, query.token)
+        projections = await self._engines.project(self._ids, at, self._caller)
         return _computed(replace(query, layer=layer), rows[query.token], projections, columns)
 
     async def activations(self, query: ActivationQuery) -> LayerActivations:
@@ -98,9 +93,7 @@ class GivenPass:
         pieces = self._source if in_encoder else self._fed()
         _check("activations", layer=(layer, n_layers), token=(query.token, len(pieces)))
         at = LayerRow(query.stack, layer, query.token)
-        found = await self._engines.activations(
-            self._source_ids, self._target_ids, at, self._caller
-        )
+        found = await self._engines.activations(self._ids, at, self._caller)
         shown = LayerActivations(
             stack=query.stack,
             layer=layer,

@@ -24,7 +24,8 @@ from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import MAX_TOKEN_CHARACTERS, SegmentedText
 from model.decoding.rules import HuggingFaceRule, MarianRule
-from model.decoding.trace import NextToken, SearchTrace
+from model.decoding.trace import Beam, Ended, SearchTrace
+from model.transformer.config import TransformerConfig
 from model.transformer.positions import sinusoidal_positions
 
 MAX_SOURCE_TOKENS = 128
@@ -41,118 +42,91 @@ DIGITS = 6
 """Decimals of log-probabilities and probabilities."""
 
 
-class SearchView:
-    """Searches a sentence with one model, for display; `caller` takes turns with others."""
+async def explain_search(
+    source: str,
+    step: Step,
+    caller: Caller,
+    *,
+    attention: AttentionQuery | None,
+    activations: ActivationQuery | None,
+    n_positions: int,
+) -> ExplainAnswer:
+    """Return the search that POST /translate would make, and other requested parts.
 
-    def __init__(self, step: Step, caller: Caller) -> None:
-        self._step = step
-        self._caller = caller
-        self._config = step.model.transformer_config
-        self._codec = step.reading.codec
-        self._engines = step.model.scheduler.explanations
-
-    async def explain(
-        self,
-        source: str,
-        attention: AttentionQuery | None,
-        activations: ActivationQuery | None,
-        n_positions: int,
-    ) -> ExplainAnswer:
-        """Return the search that POST /translate would make, and other requested parts.
-
-        Raises `InvalidRequestError`, `TextTooLongError`, and as `QueuedExplanations.trace`.
-        """
-        if len(source) > MAX_SOURCE_TOKENS * MAX_TOKEN_CHARACTERS:
-            raise TextTooLongError(
-                f"the text has {len(source):,} characters; the limit for explanation is "
-                f"{MAX_SOURCE_TOKENS} tokens"
-            )
-        direction = self._step.direction
-        text = await asyncio.to_thread(SegmentedText, source, self._step.reading)
-        _only_segment(text)
-        traces: dict[Segment, SearchTrace] = {}
-        while text.pending():
-            segment = _only_segment(text)
-            traces[segment] = await self._engines.trace(
-                segment.source_ids, segment.options, self._caller
-            )
-            segment.settle(traces[segment].hypotheses)
+    The engine's calls take turns as `caller`. Raises `InvalidRequestError`, `TextTooLongError`, and
+    as `QueuedExplanations.trace`.
+    """
+    if len(source) > MAX_SOURCE_TOKENS * MAX_TOKEN_CHARACTERS:
+        raise TextTooLongError(
+            f"the text has {len(source):,} characters; the limit for explanation is "
+            f"{MAX_SOURCE_TOKENS} tokens"
+        )
+    model = step.model
+    text = await asyncio.to_thread(SegmentedText, source, step.reading)
+    _only_segment(text)
+    traces: dict[Segment, SearchTrace] = {}
+    while text.pending():
         segment = _only_segment(text)
-        options = ExplanationOptions()
-        [explained] = await self._step.model.explainer.explain(text, options, self._caller)
-        passed = GivenPass(self._step, self._caller, segment, explained)
-        computed = await passed.attention(attention) if attention else None
-        vectors = await passed.activations(activations) if activations else None
-        log_probs = segment.best.log_probs
-        return ExplainAnswer(
-            model=self._step.model.name,
-            source=direction[0],
-            target=direction[1],
-            text=text.answer().after,
-            score=text.score(),
-            confidence=math.exp(math.fsum(log_probs) / len(log_probs)),
-            segment=explained,
-            search=await asyncio.to_thread(self._search, segment, traces[segment]),
-            attention=computed,
-            activations=vectors,
-            positions=self._positions(n_positions) if n_positions else None,
-            usage=answers.Usage(
-                characters=len(source),
-                source_tokens=len(segment.source_ids),
-                target_tokens=len(log_probs),
-            ),
+        traces[segment] = await model.scheduler.explanations.trace(
+            segment.source_ids, segment.options, caller
         )
+        segment.settle(traces[segment].hypotheses)
+    segment = _only_segment(text)
+    [explained] = await model.explainer.explain(text, ExplanationOptions(), caller)
+    passed = GivenPass(step, caller, segment, explained)
+    log_probs = segment.best.log_probs
+    max_length = model.transformer_config.max_length
+    return ExplainAnswer(
+        model=model.name,
+        source=step.direction[0],
+        target=step.direction[1],
+        text=text.answer().after,
+        score=text.score(),
+        confidence=math.exp(math.fsum(log_probs) / len(log_probs)),
+        segment=explained,
+        attention=await passed.attention(attention) if attention else None,
+        activations=await passed.activations(activations) if activations else None,
+        search=await asyncio.to_thread(_search, segment, traces[segment], max_length),
+        positions=_positions(model.transformer_config, n_positions) if n_positions else None,
+        usage=answers.Usage(len(source), len(segment.source_ids), len(log_probs)),
+    )
 
-    def _search(self, segment: Segment, trace: SearchTrace) -> ShownSearch:
-        options = segment.options
-        piece = cache(self._codec.piece)
 
-        def likely(one: NextToken) -> LikelyToken:
-            return LikelyToken(
-                piece(one.token), _rounded(one.log_prob), _rounded(math.exp(one.log_prob))
-            )
+def _search(segment: Segment, trace: SearchTrace, max_length: int) -> ShownSearch:
+    options, codec = segment.options, segment.codec
+    piece = cache(codec.piece)
 
-        steps = [
-            ShownStep(
-                beams=[
-                    LiveBeam(
-                        beam.parent,
-                        None if beam.token is None else piece(beam.token),
-                        _rounded(beam.log_prob),
-                        [likely(one) for one in beam.likeliest],
-                    )
-                    for beam in step.beams
-                ],
-                ended=[
-                    EndedBeam(
-                        one.beam,
-                        self._codec.decode(one.hypothesis.ids),
-                        one.hypothesis.score,
-                        one.hypothesis.capped,
-                    )
-                    for one in step.ended
-                ],
-            )
-            for step in trace.steps
+    def live(one: Beam) -> LiveBeam:
+        last = None if one.token is None else piece(one.token)
+        likeliest = [
+            LikelyToken(piece(token), _rounded(log_prob), _rounded(math.exp(log_prob)))
+            for token, log_prob in one.likeliest
         ]
-        return ShownSearch(
-            rule=_RULES[type(options.rule)],
-            beam_size=options.beam_size,
-            length_penalty=options.length_penalty,
-            max_target_tokens=options.limits(
-                len(segment.source_ids), self._config.max_length
-            ).n_tokens,
-            steps=steps,
-        )
+        return LiveBeam(one.parent, last, _rounded(one.log_prob), likeliest)
 
-    def _positions(self, n_positions: int) -> PositionTable:
-        n_rows = min(n_positions, self._config.max_length)
-        shape = self._config
-        table = sinusoidal_positions(
-            n_rows, shape.d_model, shape.position_layout, shape.position_offset
-        )
-        encoded = base64.b64encode(table.astype("<f2").tobytes()).decode("ascii")
-        return PositionTable(shape=(n_rows, self._config.d_model), weights=encoded)
+    def ended(one: Ended) -> EndedBeam:
+        found = one.hypothesis
+        return EndedBeam(one.beam, codec.decode(found.ids), found.score, found.capped)
+
+    return ShownSearch(
+        rule=_RULES[type(options.rule)],
+        beam_size=options.beam_size,
+        length_penalty=options.length_penalty,
+        max_target_tokens=options.limits(len(segment.source_ids), max_length).n_tokens,
+        steps=[
+            ShownStep([live(one) for one in step.beams], [ended(one) for one in step.ended])
+            for step in trace.steps
+        ],
+    )
+
+
+def _positions(config: TransformerConfig, n_positions: int) -> PositionTable:
+    n_rows = min(n_positions, config.max_length)
+    table = sinusoidal_positions(
+        n_rows, config.d_model, config.position_layout, config.position_offset
+    )
+    encoded = base64.b64encode(table.astype("<f2").tobytes()).decode("ascii")
+    return PositionTable(shape=(n_rows, config.d_model), weights=encoded)
 
 
 def _only_segment(text: SegmentedText) -> Segment:

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from app.explanation.answer import ExplainAnswer
 from app.explanation.given_pass import ActivationQuery, AttentionQuery
-from app.explanation.search_view import SearchView
+from app.explanation.search_view import explain_search
 from app.observe.tracing import record_stages
 from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
@@ -65,8 +65,13 @@ async def explain(request: Request, client: KnownClient, settings: CurrentSettin
         len(parsed.text),
         lambda runtime, timeout: runtime.service.explain(
             parsed.to_pipeline(),
-            lambda step, caller: SearchView(step, caller).explain(
-                parsed.text, query, layer, parsed.positions
+            lambda step, caller: explain_search(
+                parsed.text,
+                step,
+                caller,
+                attention=query,
+                activations=layer,
+                n_positions=parsed.positions,
             ),
             client.turn,
             timeout,

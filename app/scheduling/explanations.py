@@ -44,10 +44,8 @@ class QueuedExplanations:
 
         `caller` is the request, if it makes several calls.
         """
-        n_tokens = len(source_ids) + len(target_ids)
-        return await self._call(
-            lambda engine: engine.explain(source_ids, target_ids, kind), n_tokens, caller
-        )
+        pair = source_ids, target_ids
+        return await self._call(lambda engine: engine.explain(*pair, kind), _n_tokens(pair), caller)
 
     async def score(
         self, pairs: Sequence[IdPair], options: SearchOptions, caller: Caller | None = None
@@ -60,28 +58,14 @@ class QueuedExplanations:
         )
         return [log_probs for turn in scored for log_probs in turn]
 
-    async def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        at: AttentionRow,
-        caller: Caller | None = None,
-    ) -> Projections:
-        n_tokens = len(source_ids) + len(target_ids)
-        return await self._call(
-            lambda engine: engine.project(source_ids, target_ids, at), n_tokens, caller
-        )
+    async def project(self, pair: IdPair, at: AttentionRow, caller: Caller) -> Projections:
+        """Run `Explanations.project`."""
+        return await self._call(lambda engine: engine.project(*pair, at), _n_tokens(pair), caller)
 
-    async def activations(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        at: LayerRow,
-        caller: Caller | None = None,
-    ) -> list[Activation]:
-        n_tokens = len(source_ids) + len(target_ids)
+    async def activations(self, pair: IdPair, at: LayerRow, caller: Caller) -> list[Activation]:
+        """Run `Explanations.activations`."""
         return await self._call(
-            lambda engine: engine.activations(source_ids, target_ids, at), n_tokens, caller
+            lambda engine: engine.activations(*pair, at), _n_tokens(pair), caller
         )
 
     async def trace(
@@ -107,7 +91,7 @@ def _turns(pairs: Sequence[IdPair]) -> Iterator[tuple[list[IdPair], int]]:
     turn: list[IdPair] = []
     n_tokens = 0
     for pair in pairs:
-        n_more = len(pair[0]) + len(pair[1])
+        n_more = _n_tokens(pair)
         if turn and n_tokens + n_more > TURN_TOKENS:
             yield turn, n_tokens
             turn, n_tokens = [], 0
@@ -115,6 +99,10 @@ def _turns(pairs: Sequence[IdPair]) -> Iterator[tuple[list[IdPair], int]]:
         n_tokens += n_more
     if turn:
         yield turn, n_tokens
+
+
+def _n_tokens(pair: IdPair) -> int:
+    return sum(map(len, pair))
 
 
 def _score(turn: Sequence[IdPair], options: SearchOptions, engine: Engine) -> list[Floats]:

@@ -63,24 +63,21 @@ class TranslationOptions:
 
 @dataclass(frozen=True, slots=True)
 class TranslationRequest:
-    """Texts to translate; `untranslated` are terms that stay as they are."""
+    """Texts to translate; `untranslated` are terms that stay as they are.
+
+    search  how; `options` adds the glossary
+    """
 
     texts: Sequence[str]
     source: str | None = None
     target: str | None = None
-    beam_size: int | None = None
-    length_penalty: float | None = None
-    alternatives: int = 0
-    max_target_tokens: int | None = None
-    split: Split = "sentences"
+    search: TranslationOptions = TranslationOptions()
     glossary: Mapping[str, str] = field(default_factory=dict)
     untranslated: Iterable[str] = ()
     format: Literal["text", "html", "xml"] = "text"
     markup: MarkupOptions = field(default_factory=MarkupOptions)
     attention: AttentionSelection | None = None
     alignment: bool = False
-    shortlist: bool | None = None
-    generation: Generation = Generation()
 
     @property
     def is_explained(self) -> bool:
@@ -88,18 +85,12 @@ class TranslationRequest:
         return self.alignment or self.attention is not None
 
     def options(self) -> TranslationOptions:
-        """Return how to translate the texts."""
+        """Return how to translate the texts, with their glossary."""
         has_terms = self.glossary or self.untranslated
-        return TranslationOptions(
-            self.beam_size,
-            self.length_penalty,
-            self.alternatives,
-            self.max_target_tokens,
-            self.split,
-            Glossary(self.glossary, self.untranslated) if has_terms else NO_GLOSSARY,
+        return replace(
+            self.search,
+            glossary=Glossary(self.glossary, self.untranslated) if has_terms else NO_GLOSSARY,
             with_tokens=self.is_explained,
-            shortlist=self.shortlist,
-            generation=self.generation,
         )
 
 

@@ -18,6 +18,7 @@ from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GoldenSentence
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.shortlist import Shortlist
+from model.engine.protocol import EngineInfo
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
 
@@ -33,10 +34,7 @@ class Facts:
     """Facts of a model for GET /info; `digest` is None until the first load."""
 
     parameters: int
-    engine: str
-    device: str
-    precision: str
-    threads: int
+    engine: EngineInfo
     digest: str | None = None
 
 

@@ -185,7 +185,7 @@ async def _check_golden(model: ServedModel, direction: Direction) -> None:
     await translate_step(blocks, step, RequestContext(None, math.inf, Timings()))
     answers = [(one, block.answer().text) for one, block in zip(golden, blocks, strict=True)]
     others = [(one, found) for one, found in answers if found != one.translation]
-    is_half = not {"bfloat16", "float16"}.isdisjoint(model.facts.precision.split(","))
+    is_half = not {"bfloat16", "float16"}.isdisjoint(model.facts.engine.precision.split(","))
     if len(others) > (len(golden) // MIN_SENTENCES_PER_DIFFERENCE if is_half else 0):
         one, found = others[0]
         raise GoldenSentenceError(

@@ -82,7 +82,7 @@ class TranslatedText:
             flags=sorted(flags),
             alternatives=[
                 Alternative(text=self._whole(rank), score=score_before + mean_score(last, rank))
-                for rank in range(1, min(1 + request.alternatives, n_answers))
+                for rank in range(1, min(1 + request.search.alternatives, n_answers))
             ],
             segments=explained if request.is_explained else None,
         )

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.loading import build_runtime, load_runtime
+from app.loading import load_runtime
 from app.main import create_app
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
@@ -15,6 +15,7 @@ from app.settings import Settings
 from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import Engine
 from tests.app.fake_engine import FakeEngine
+from tests.app.fake_runtime import build_runtime
 
 Client = httpx.AsyncClient
 Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
@@ -30,7 +31,7 @@ def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
             if not engines:
                 return load_runtime(settings, metrics)
             checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
-            return build_runtime(checkpoints, [[engine] for engine in engines], settings, metrics)
+            return build_runtime(checkpoints, engines, settings, metrics)
 
         app = create_app(Settings.parse(**{"checkpoint": tiny_checkpoint} | settings), load)
         transport = httpx.ASGITransport(app)

@@ -12,13 +12,13 @@ import pytest
 import uvicorn
 
 from app.cli.serve import listen
-from app.loading import build_runtime
 from app.main import create_app
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import Engine
+from tests.app.fake_runtime import build_runtime
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def listening(engine: Engine, checkpoint: Path, **settings: Any) -> Iterator[str
     """Yields the URL, once the server is ready."""
 
     def load(settings: Settings, metrics: Metrics) -> Runtime:
-        return build_runtime([load_checkpoint(checkpoint)], [[engine]], settings, metrics)
+        return build_runtime([load_checkpoint(checkpoint)], [engine], settings, metrics)
 
     app = create_app(Settings.parse(checkpoint=checkpoint, **settings), load)
     # A kept connection stays open while a busy machine holds up its client.

@@ -21,7 +21,6 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
-from app.loading import build_runtime
 from app.main import create_admin_app, create_app
 from app.observe.metrics import Metrics
 from app.runtime import Lifecycle, Runtime
@@ -32,6 +31,7 @@ from model.engine.compilation import COMPILATION
 from model.engine.protocol import EngineInfo
 from model.errors import CheckpointError
 from tests.app.fake_engine import FakeEngine
+from tests.app.fake_runtime import build_runtime
 from tests.app.waiting import until
 
 BODY = {"text": "cat", "target": "fr"}
@@ -53,7 +53,7 @@ class Models:
         if self.failure:
             raise self.failure
         checkpoint = replace(load_checkpoint(self.folder), golden=tuple(self.golden))
-        return build_runtime([checkpoint], [[self.engines.pop(0)]], settings, metrics)
+        return build_runtime([checkpoint], [self.engines.pop(0)], settings, metrics)
 
     def settled(self) -> None:
         self.n_settled += 1

@@ -21,6 +21,7 @@ from app.settings import Settings
 from app.shelf.slot import ModelSlot
 from app.translation.served_model import Facts, KnownModel
 from model.checkpoint.config import AnyPair, CheckpointConfig
+from model.engine.protocol import EngineInfo
 from model.errors import ModelError
 from model.transformer.config import PRESETS
 from tests.app.asking import answered, content
@@ -356,7 +357,7 @@ def test_an_empty_shelf_says_how_to_fill_it(tmp_path: Path) -> None:
 
 def known(name: str, *directions: tuple[str, str], shelved: bool = True) -> KnownModel:
     config = CheckpointConfig(name=name, directions=list(directions), transformer=PRESETS["tiny"])
-    facts = Facts(0, "cpu", "cpu", "int8", 1)
+    facts = Facts(0, EngineInfo("cpu", "cpu", "int8", 1))
     slot: ModelSlot[Any] = ModelSlot(name, lambda: None)
     return KnownModel(config, slot, facts, name if shelved else None)
 

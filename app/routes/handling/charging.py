@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
-from app.accounts.clients import Client, RateLimits
+from app.accounts.clients import Client, RateLimit
 from app.accounts.usage_ledger import UsageLedger
 from app.errors import InvalidRequestError
 from app.observe.timings import Timings
@@ -98,8 +98,10 @@ async def streamed(
 
 def spend(request: Request, client: Client, n_characters: int) -> None:
     """Charge the client's rate limits. Raises `RateLimitedError`."""
-    limits: RateLimits = request.app.state.rate_limits
-    limits.take(client.turn, n_characters)
+    requests: RateLimit = request.app.state.request_limit
+    characters: RateLimit = request.app.state.character_limit
+    requests.take(client.turn, 1)
+    characters.take(client.turn, n_characters)
 
 
 def timeout_of(request: Request) -> float | None:

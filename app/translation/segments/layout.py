@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from app.text.facts.kept import find_kept
 from app.text.placeholders import find_placeholders
@@ -85,18 +84,10 @@ def _with_facts(text: str, placeholders: Spans, reading: Reading) -> Spans:
     return united(text, placeholders, facts) if facts else placeholders
 
 
-class TextPart(NamedTuple):
-    """A part of a text, from code point `start` on."""
-
-    start: int
-    text: str
-    layout: Layout
-
-
 def parts_of(
     text: str, reading: Reading, sentences: Sequence[Span] | None = None
-) -> Iterator[TextPart]:
-    """Yield the parts of a text, whose concatenation it is; one if it has few sentences.
+) -> Iterator[tuple[int, str, Layout]]:
+    """Yield the parts of a text with their start, whose concatenation it is; one if it is short.
 
     A part ends with a sentence, so that it is split as it would be in the whole text. `sentences`
     are those of a text that a model has written.
@@ -107,9 +98,9 @@ def parts_of(
     for sentence in layout.sentences:
         if len(sentences) == PART_SENTENCES or n_characters >= PART_CHARACTERS:
             part = Span(start, sentences[-1].end)
-            yield TextPart(start, part.of(text), layout.within(part, sentences))
+            yield start, part.of(text), layout.within(part, sentences)
             start, n_characters, sentences = part.end, 0, []
         sentences.append(sentence)
         n_characters += sentence.end - sentence.start
     part = Span(start, len(text))
-    yield TextPart(start, part.of(text), layout.within(part, sentences))
+    yield start, part.of(text), layout.within(part, sentences)

@@ -8,7 +8,12 @@ from pydantic_core import PydanticCustomError
 from app.errors import InvalidRequestError
 from app.text.markup.document import MarkupOptions
 from app.text.segmentation import Split
-from app.translation.requests import Generation, ScoringRequest, TranslationRequest
+from app.translation.requests import (
+    Generation,
+    ScoringRequest,
+    TranslationOptions,
+    TranslationRequest,
+)
 from app.wire.native.fields import (
     MAX_BEAM_SIZE,
     AttentionChoice,
@@ -118,11 +123,21 @@ class TranslateRequest(WireRequest):
             self.text,
             self.source,
             self.target,
-            self.beam_size,
-            self.length_penalty,
-            self.alternatives,
-            self.max_target_tokens,
-            split,
+            TranslationOptions(
+                self.beam_size,
+                self.length_penalty,
+                self.alternatives,
+                self.max_target_tokens,
+                split,
+                shortlist=self.shortlist,
+                generation=Generation(
+                    self.min_length,
+                    self.no_repeat_ngram_size,
+                    self.repetition_penalty,
+                    self.temperature,
+                    self.seed,
+                ),
+            ),
             self.glossary,
             self.do_not_translate,
             self.format,
@@ -134,14 +149,6 @@ class TranslateRequest(WireRequest):
             ),
             self.attention.selection() if self.attention else None,
             self.alignment,
-            self.shortlist,
-            Generation(
-                self.min_length,
-                self.no_repeat_ngram_size,
-                self.repetition_penalty,
-                self.temperature,
-                self.seed,
-            ),
         )
 
 

@@ -462,7 +462,8 @@ def test_a_package_of_argos_is_pulled_and_its_name_repeated(
         return httpx.Response(200, stream=httpx.ByteStream(package))
 
     monkeypatch.setattr(
-        "app.cli.pull.server_of", lambda _: FileServer(link, httpx.MockTransport(answer))
+        "app.hub.firefox_registry.server_of",
+        lambda _: FileServer(link, httpx.MockTransport(answer)),
     )
     monkeypatch.setenv("ARGOS_PACKAGE_INDEX", str(tmp_path))
     shelf = tmp_path / "models"

@@ -31,8 +31,8 @@ def test_parts_equal_the_whole(
         patch.setattr(layout, "PART_SENTENCES", n_sentences)
         patch.setattr(layout, "PART_CHARACTERS", n_characters)
         parts = list(parts_of(text, reading))
-    assert "".join(part.text for part in parts) == text
-    read = [(part.start, SegmentedText(part.text, reading, layout=part.layout)) for part in parts]
+    assert "".join(part for _, part, _ in parts) == text
+    read = [(start, SegmentedText(part, reading, layout=layout)) for start, part, layout in parts]
     found = [
         (segment.span.shifted(start), list(segment.source_ids), segment.stand_ins.text)
         for start, one in read
@@ -57,6 +57,6 @@ def test_a_long_text_takes_little_memory(codec: TextCodec, unit: str) -> None:
 
 def test_a_short_text_is_one_part_and_a_long_one_is_several(codec: TextCodec) -> None:
     reading = Reading(codec, ("en", "fr"), 60, SearchOptions())
-    assert [part.start for part in parts_of("", reading)] == [0]
+    assert [start for start, *_ in parts_of("", reading)] == [0]
     n_parts = [len(list(parts_of("The dog.\n" * n, reading))) for n in (64, 65, 129)]
     assert n_parts == [1, 2, 3]
