@@ -114,8 +114,10 @@ def create_app(
     app.state.metrics = metrics
     app.state.lag = lag
     app.state.tracer = spans.provider.get_tracer("attend") if spans else None
-    app.state.request_limit = RateLimit(settings.requests_per_minute, "requests")
-    app.state.character_limit = RateLimit(settings.characters_per_minute, "characters")
+    app.state.rate_limits = (
+        RateLimit(settings.requests_per_minute, "requests"),
+        RateLimit(settings.characters_per_minute, "characters"),
+    )
     app.state.keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     app.state.ledger = ledger
     app.state.glossaries = glossary_store

@@ -98,8 +98,8 @@ async def streamed(
 
 def spend(request: Request, client: Client, n_characters: int) -> None:
     """Charge the client's rate limits. Raises `RateLimitedError`."""
-    requests: RateLimit = request.app.state.request_limit
-    characters: RateLimit = request.app.state.character_limit
+    limits: tuple[RateLimit, RateLimit] = request.app.state.rate_limits
+    requests, characters = limits
     requests.take(client.turn, 1)
     characters.take(client.turn, n_characters)
 
