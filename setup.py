@@ -6,6 +6,7 @@ compiled kernels, they become data of the package that uses them. All else is in
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -30,7 +31,10 @@ class BuildWithShipped(build_py):  # type: ignore[misc]
         super().run()
         for source, target in self._shipped():
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)  # without the rights it has here
+            shutil.copyfile(source, target)
+        # With the same rights wherever it is built, so that two builds are equal.
+        for path in Path(self.build_lib).rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
     def _shipped(self) -> list[tuple[Path, Path]]:
         sources = [path for name in SHIPPED for path in Path(name).rglob("*") if path.is_file()]
@@ -47,4 +51,5 @@ class BuildWithShipped(build_py):  # type: ignore[misc]
         return outputs + [str(target) for _, target in self._shipped()]
 
 
+os.umask(0o022)  # for the metadata
 setup(cmdclass={"build_py": BuildWithShipped})

@@ -39,14 +39,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (checkout / "build" / "lib" / "app" / "gone.py").write_text("")
     target = tmp_path_factory.mktemp("dist")
     subprocess.run(
-        [sys.executable, "-c", BUILD, str(target)], cwd=checkout, check=True, capture_output=True
-    )
+        [sys.executable, "-c", BUILD, str(target)],
+        cwd=checkout, check=True, capture_output=True, umask=0o077,
+    )  # fmt: skip
     [wheel] = target.iterdir()
     return wheel
 
 
 def test_its_name_is_the_distributions(wheel: Path) -> None:
     assert wheel.name == f"attend_server-{__version__}-py3-none-any.whl"
+
+
+def test_the_rights_of_its_files_depend_on_no_umask(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as file:
+        files = [one for one in file.infolist() if not one.filename.endswith("/RECORD")]
+    assert {oct(one.external_attr >> 16 & 0o777) for one in files} == {"0o644"}
 
 
 def test_it_holds_the_packages_and_what_is_shipped_and_nothing_else(wheel: Path) -> None:
