@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.cli.serve import listen
 from app.server import connections
-from app.server.connections import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
+from app.server.connections import MAX_HEAD_BYTES, ConnectionLimits, Connections, TimedProtocol
 from app.server.process import AdminServer
 from tests.app.waiting import until
 
@@ -71,8 +71,9 @@ class Connection:
 
 
 class Served:
-    def __init__(self, app: Echo, port: int) -> None:
+    def __init__(self, app: Echo, port: int, state: Connections) -> None:
         self.app = app
+        self.state = state  # a test of timeouts may be interrupted for long where none may end
         self._port = port
         self._connections: list[Connection] = []
 
@@ -98,7 +99,8 @@ async def serving(
     )  # fmt: skip
     server = AdminServer(config, limits)
     listener = listen("127.0.0.1", 0)
-    served = Served(app, listener.getsockname()[1])
+    assert isinstance(server.server_state, Connections)
+    served = Served(app, listener.getsockname()[1], server.server_state)
     running = asyncio.create_task(server.serve([listener]))
     while not server.started:
         await asyncio.sleep(0.001)
@@ -149,14 +151,19 @@ async def test_a_byte_now_and_then_does_not_help(sent: bytes, seconds: float, pa
 
 
 async def test_the_second_request_of_a_connection_has_its_time_too() -> None:
-    async with serving(ConnectionLimits(5, head_timeout=1)) as served:
+    async with serving() as served:
         connection = await served.connect(GET)
         assert (await connection.answer())[0] == 200
-        await asyncio.sleep(1.1)  # between requests is no hurry
+        served.state.limits = HASTY
+        connection.send(GET)
+        assert (await connection.answer())[0] == 200
+        await asyncio.sleep(0.5)  # between requests is no hurry
+        served.state.limits = PATIENT
         connection.send(GET[:5])
         await asyncio.sleep(0.1)
         connection.send(GET[5:])
         assert (await connection.answer())[0] == 200
+        served.state.limits = HASTY
         connection.send(GET[:5])
         assert (await connection.answer())[0] == 408
 
@@ -267,10 +274,14 @@ async def test_a_fault_in_a_pipeline_is_not_taken_for_the_answer_to_what_came_be
 
 
 async def test_half_a_request_behind_one_that_is_worked_on_is_not_hurried() -> None:
-    async with serving(HASTY) as served:
+    async with serving() as served:
+        connection = await served.connect(GET)
+        assert await connection.answer() == (200, b"")
         served.app.gate.clear()
-        connection = await served.connect(GET + GET[:9])
+        served.state.limits = HASTY
+        connection.send(GET + GET[:9])
         await asyncio.sleep(0.5)
+        served.state.limits = PATIENT
         served.app.gate.set()
         assert await connection.answer() == (200, b"")
         connection.send(GET[9:])
@@ -310,14 +321,15 @@ async def test_only_where_all_are_at_work_a_newcomer_is_refused() -> None:
 
 async def test_a_slow_body_arrives_while_it_keeps_coming(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MIN_RATE", 20)
-    async with serving(HASTY) as served:
+    async with serving(ConnectionLimits(5, head_timeout=60, body_timeout=2)) as served:
         connection = await served.connect(
-            b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n"
+            b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 240\r\n\r\n"
         )
-        for _ in range(10):  # 1.0 s, at most 200 bytes a second
-            await asyncio.sleep(0.1)
-            connection.send(b"x" * 20)
-        assert await connection.answer() == (200, b"x" * 200)
+        for _ in range(6):  # 2.5 s, at most 80 bytes a second
+            connection.send(b"x" * 40)
+            await asyncio.sleep(0.5)
+        assert await connection.answer() == (200, b"x" * 240)
+        served.state.limits = HASTY
         slow = await served.connect(LARGE)
         for _ in range(3):
             slow.send(b"x")
