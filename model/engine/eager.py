@@ -1,96 +1,29 @@
-"""The reference engine: plain modules, one batch after the other. Slow, simple, and right."""
+"""The reference engine: the searches of `model.decoding`, one sentence in each. Slow and right."""
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 
-from model.decoding.agreement import Agreed, Steps, finished
-from model.decoding.beam import beam_steps
-from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
-from model.decoding.hypothesis import outcome
-from model.decoding.padding import padded_ids
 from model.engine.jobs import grown
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
-from model.engine.torch.device import memory_errors
+from model.engine.torch.constrained import ReferenceSearches
 from model.engine.torch.explanations import TorchExplanations
 from model.transformer.transformer import Transformer
 
-MAX_LOGITS = 2**25
-"""Maximum logits of a decoding step (a search has a few copies): 128 MB in float32."""
-
-
-class _Search:
-    """The search of a batch of jobs with the same options; `cancelled` are ids of dropped jobs.
-
-    It yields after every token if any of its jobs streams, else it runs to its end.
-    """
-
-    def __init__(self, model: Transformer, batch: Sequence[Job], edges: PieceEdges) -> None:
-        self.cancelled: set[int] = set()
-        self._model = model
-        self._batch = batch
-        self._edges = edges
-        self._steps: Steps | None = None
-        self._agreed: Agreed | None = None
-
-    @property
-    def jobs(self) -> list[Job]:
-        return [job for job in self._batch if job.id not in self.cancelled]
-
-    def advance(self) -> list[Finished] | None:
-        """Return the outcomes of jobs not cancelled, or None while running."""
-        if self._steps is None:
-            self._steps = self._start()
-        try:
-            if any(job.stream for job in self._batch):
-                self._agreed = next(self._steps)
-                return None
-            found = finished(self._steps)
-        except StopIteration as end:
-            found = end.value
-        return [
-            Finished(job.id, outcome(hypotheses))
-            for job, hypotheses in zip(self._batch, found, strict=True)
-            if job.id not in self.cancelled
-        ]
-
-    def _start(self) -> Steps:
-        pad_id, device = self._model.config.pad_id, self._model.device
-        source = padded_ids([job.source_ids for job in self._batch], pad_id, device)
-        options = self._batch[0].options
-        if options.constraints:
-            return constrained_steps(self._model, source, options, self._edges)
-        return beam_steps(self._model, source, options)
-
-    def prefixes(self) -> Iterator[tuple[int, list[int]]]:
-        """Yield the stable prefix of each job that streams."""
-        prefixes = self._agreed() if self._agreed else []
-        for job, ids in zip(self._batch, prefixes, strict=False):
-            if job.stream and job.id not in self.cancelled:
-                yield job.id, ids
+MAX_JOBS = 8
+"""Searches at a time, each of which has a cache of its own."""
 
 
 class EagerEngine(TorchExplanations):
-    """Runs admitted jobs that share search options as one padded batch; see `Engine`.
+    """Runs a search for each job, all of them a token at a time; see `Engine`.
 
-    max_batch_tokens  jobs admitted × the longest of them, in source tokens
-    edges             of the target vocabulary, for constraints: where their words may end
-
-    Jobs with constraints are searched one by one.
+    edges  of the target vocabulary, for constraints: where their words may end
     """
 
-    def __init__(
-        self,
-        model: Transformer,
-        max_batch_tokens: int = 16_384,
-        edges: PieceEdges | None = None,
-    ) -> None:
+    def __init__(self, model: Transformer, edges: PieceEdges | None = None) -> None:
         super().__init__(model, edges)
-        self._max_batch_tokens = max_batch_tokens
-        self._jobs: dict[int, Job] = {}
-        self._search: _Search | None = None
+        self._searches = ReferenceSearches(model, self._edges)
         self._reported: dict[int, int] = {}  # lengths of the prefixes of jobs that stream
 
     @property
@@ -101,71 +34,51 @@ class EagerEngine(TorchExplanations):
 
     @property
     def memory(self) -> EngineMemory:
-        """The parameters and buffers, without temporary memory of a batch."""
+        """The parameters and buffers, without the temporary memory of searches."""
         return EngineMemory(self._model_bytes, 0)
 
     @property
     def busy(self) -> bool:
         """True while jobs are admitted and not finished."""
-        return bool(self._jobs or self._search)
+        return bool(self._searches)
 
-    def can_admit(self, job: Job) -> bool:
-        """Whether the padded batch stays within its bound."""
-        longest = max(len(one.source_ids) for one in (job, *self._jobs.values()))
-        return not self._jobs or longest * (len(self._jobs) + 1) <= self._max_batch_tokens
+    def can_admit(self, job: Job) -> bool:  # noqa: ARG002
+        """Whether there are few enough jobs."""
+        return len(self._searches) < MAX_JOBS
 
     def admit(self, jobs: Sequence[Job]) -> None:
         """Admit jobs."""
-        self._jobs |= {job.id: job for job in jobs}
+        self._searches.join(jobs)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs."""
+        self._searches.cancel(set(job_ids))
         for job_id in job_ids:
-            self._jobs.pop(job_id, None)
             self._reported.pop(job_id, None)
-        if self._search:
-            self._search.cancelled.update(job_ids)
-            if not self._search.jobs:
-                self._search = None
 
     def progress(self) -> list[Progress]:
         """Return the stable prefixes that have grown; see `Engine.progress`."""
-        return grown(self._search.prefixes() if self._search else (), self._reported)
+        return grown(self._searches.prefixes(), self._reported)
 
     def interrupt(self) -> None:
-        """Do nothing: a search that does not stream runs to its end."""
+        """Do nothing: a step ends with the first of its jobs."""
 
     def step(self) -> list[Finished]:
-        """Finish the jobs that share the options of the oldest, as many as memory allows.
+        """Advance every search until one ends, or by a token if one streams.
 
-        If one of them streams, advance them by a token instead.
+        An error is the outcome of its job.
         """
-        search, self._search = self._search, None
-        if not search:
-            if not self._jobs:
-                return []
-            search = self._next_search()
+        finished: list[Finished] = []
         try:
-            with memory_errors():
-                outcomes = search.advance()
-        except Exception as error:
-            if len(search.jobs) > 1:  # the caller can find the culprit
-                self._jobs.clear()
-                self._reported.clear()
-                raise
-            outcomes = [Finished(search.jobs[0].id, error)]
-        if outcomes is None:
-            self._search = search
-        for job_id, _ in outcomes or ():
-            self._reported.pop(job_id, None)
-        return outcomes or []
-
-    def _next_search(self) -> _Search:
-        options = next(iter(self._jobs.values())).options
-        n_most = max(1, MAX_LOGITS // (options.beam_size * self._model.config.target_vocab_size))
-        if options.constraints:
-            n_most = 1
-        alike = (job for job in self._jobs.values() if job.options == options)
-        batch = list(itertools.islice(alike, n_most))
-        self.cancel([job.id for job in batch])
-        return _Search(self._model, batch, self._edges)
+            while self._searches and not finished:
+                finished, left = self._searches.advance()
+                no_memory = MemoryError("the device has no memory left")
+                finished += [Finished(job.id, no_memory) for job in left]
+                if any(job.stream for job in self._searches.jobs):
+                    break
+        except BaseException:
+            self.cancel([job.id for job in self._searches.jobs])
+            raise
+        for done in finished:
+            self._reported.pop(done.job_id, None)
+        return finished

@@ -52,7 +52,9 @@ class Swayed(EagerEngine):
     """Its scores depend on how many are worked on together."""
 
     def step(self) -> list[Finished]:
-        finished = super().step()
+        finished: list[Finished] = []
+        while self.busy:
+            finished += super().step()
         swayed = []
         for job_id, outcome in finished:
             assert isinstance(outcome, list)

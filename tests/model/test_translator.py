@@ -12,7 +12,7 @@ from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import WINDOW
 from model.errors import InputError, LanguageError
-from model.translator import BATCH_TOKENS, CHUNK, Sentence, Translator, offline_engines
+from model.translator import CHUNK, Sentence, Translator, offline_engines
 
 OPTIONS = SearchOptions(beam_size=1, max_target_tokens=5)
 
@@ -38,19 +38,18 @@ def translator(
 
 
 class Watched(EagerEngine):
-    """Keeps the batches that it worked on; may fail one job."""
+    """Keeps the jobs in the order of their admission; may fail one."""
 
     def __init__(self, checkpoint: Checkpoint, failing: int | None = None) -> None:
-        super().__init__(load_model(checkpoint), BATCH_TOKENS)
-        self.batches: list[list[Job]] = [[]]
+        super().__init__(load_model(checkpoint))
+        self.admitted: list[Job] = []
         self._failing = failing
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        self.batches[-1] += jobs
+        self.admitted += jobs
         super().admit(jobs)
 
     def step(self) -> list[Finished]:
-        self.batches.append([])
         return [
             Finished(done.job_id, ValueError("lost")) if done.job_id == self._failing else done
             for done in super().step()
@@ -58,18 +57,18 @@ class Watched(EagerEngine):
 
 
 @pytest.mark.parametrize("n_engines", [1, 2])
-def test_batches_are_of_similar_lengths_and_bounded(checkpoint: Checkpoint, n_engines: int) -> None:
+def test_the_longest_texts_come_first_and_the_order_is_restored(
+    checkpoint: Checkpoint, n_engines: int
+) -> None:
     engines = [Watched(checkpoint) for _ in range(n_engines)]
     ours = translator(checkpoint, engines)
     texts = ["dog " * (1 + index % 40) for index in range(120)]
     found = [one.hypothesis for one in ours.stream(texts)]
     for engine in engines:
-        sizes = [[len(job.source_ids) for job in batch] for batch in engine.batches]
-        assert sum(map(len, sizes)) > 20
-        assert all(len(batch) * max(batch) <= BATCH_TOKENS for batch in sizes if batch)
-        in_order = [size for batch in sizes for size in batch]
-        assert in_order == sorted(in_order, reverse=True)
-    for index in (0, 7, 39, 119):  # the order is restored
+        sizes = [len(job.source_ids) for job in engine.admitted]
+        assert len(sizes) > 20
+        assert sizes == sorted(sizes, reverse=True)
+    for index in (0, 7, 39, 119):
         [alone] = ours.stream([texts[index]])
         together = found[index]
         assert together
@@ -82,7 +81,7 @@ def test_empty_texts_are_not_sent_to_the_engine(checkpoint: Checkpoint) -> None:
     engine = Watched(checkpoint)
     blank = ["", " \t", "\u200b"]
     assert [one.translation for one in translator(checkpoint, [engine]).stream(blank)] == blank
-    assert engine.batches == [[]]
+    assert engine.admitted == []
 
 
 def test_an_infinite_stream_keeps_its_order_and_is_read_ahead_in_part(

@@ -1,4 +1,4 @@
-"""Searches by the reference, each a token at a time beside the batches.
+"""Searches by the reference, each a token at a time: all of `EagerEngine`, a few beside batches.
 
 Those with constraints, and those whose logits processors depend on the tokens of a hypothesis,
 branch for each hypothesis, which is a program and no tensor operation. Draws are rare.
@@ -39,8 +39,8 @@ class _Search:
         self.agreed: Agreed | None = None
 
 
-class ConstrainedSearches:
-    """Jobs with constraints in flight; `edges` are those of the target vocabulary.
+class ReferenceSearches:
+    """Jobs in flight, each searched by itself; `edges` are those of the target vocabulary.
 
     beside_batches  whether sentences of batches wait for each step
     """

@@ -14,7 +14,7 @@ from model.decoding.rules import Traits
 from model.engine.jobs import check_job, grown
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 from model.engine.torch.batch import Batch, Shared
-from model.engine.torch.constrained import ConstrainedSearches, is_searched_alone
+from model.engine.torch.constrained import ReferenceSearches, is_searched_alone
 from model.engine.torch.decoder import StepDecoder
 from model.engine.torch.device import ReportReader, release_cache
 from model.engine.torch.explanations import TorchExplanations
@@ -68,7 +68,7 @@ class TorchEngine(TorchExplanations):
         self._n_steps_since_shortage = 0
         self._waiting: deque[Job] = deque()
         self._batches: dict[Kind, Batch] = {}
-        self._constrained = ConstrainedSearches(model, self._edges)
+        self._constrained = ReferenceSearches(model, self._edges)
         self._prepared: Kind | None = None
         self._interrupted = False
         self._reported: dict[int, int] = {}  # lengths of the prefixes of jobs that stream
@@ -111,7 +111,7 @@ class TorchEngine(TorchExplanations):
         return bool(self._capacity)
 
     @property
-    def _parts(self) -> list[ConstrainedSearches | Batch]:
+    def _parts(self) -> list[ReferenceSearches | Batch]:
         return [self._constrained, *self._batches.values()]
 
     @property

@@ -9,12 +9,13 @@ import torch
 
 from model.decoding.beam import beam_search
 from model.decoding.constraints import Constraint, Wording
-from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.hypothesis import Hypothesis, Outcome, SearchOptions
 from model.decoding.rules import HuggingFaceRule
 from model.engine import eager
 from model.engine.eager import EagerEngine
 from model.engine.explanations import AttentionKind
 from model.engine.protocol import Engine, Finished, Job
+from model.engine.torch import constrained as searches
 from model.errors import NumericalError
 from model.transformer.transformer import AttentionRecord, Transformer
 from tests.model.make_model import MakeModel
@@ -56,137 +57,85 @@ def check(finished: list[Finished], admitted: list[Job], model: Transformer) -> 
         )
 
 
-def test_jobs_of_the_same_options_finish_together(engine: Engine, model: Transformer) -> None:
-    admitted = jobs(BEAM, BEAM, BEAM)
+def test_every_job_is_searched_by_its_options(engine: Engine, model: Transformer) -> None:
+    admitted = jobs(GREEDY, BEAM, GREEDY)
     engine.admit(admitted[:1])
     engine.admit(admitted[1:])
-    assert engine.busy
-    finished = engine.step()
-    assert [job_id for job_id, _ in finished] == [10, 11, 12]
+    finished: list[Finished] = []
+    while engine.busy:
+        finished += engine.step()
+    assert {job_id for job_id, _ in finished} == {10, 11, 12}
     check(finished, admitted, model)
-    assert not engine.busy
-
-
-def test_other_options_wait_for_a_step_of_their_own(engine: Engine, model: Transformer) -> None:
-    admitted = jobs(GREEDY, BEAM, GREEDY)
-    engine.admit(admitted)
-    first = engine.step()
-    assert [job_id for job_id, _ in first] == [10, 12]
-    assert engine.busy
-    second = engine.step()
-    assert [job_id for job_id, _ in second] == [11]
-    assert not engine.busy
-    check(first + second, admitted, model)
 
 
 def test_a_cancelled_job_is_never_finished(engine: Engine) -> None:
     engine.admit(jobs(BEAM, BEAM, BEAM))
     engine.cancel([11, 99])
-    assert [job_id for job_id, _ in engine.step()] == [10, 12]
+    finished: list[Finished] = []
+    while engine.busy:
+        finished += engine.step()
+    assert {job_id for job_id, _ in finished} == {10, 12}
     engine.admit(jobs(BEAM))
     engine.cancel([10])
     assert not engine.busy
     assert engine.step() == []
 
 
-def job(job_id: int, length: int) -> Job:
-    return Job(job_id, (5,) * length, GREEDY)
-
-
-def test_there_is_room_as_long_as_the_padded_batch_fits(model: Transformer) -> None:
-    engine = EagerEngine(model, max_batch_tokens=20)
-    assert engine.can_admit(job(0, 30))
-    engine.admit([job(0, 4), job(1, 3)])
-    assert engine.can_admit(job(2, 6))
-    assert not engine.can_admit(job(2, 7))
-    engine.admit([job(2, 6)])
-    assert not engine.can_admit(job(3, 1))
-    engine.cancel([2])
-    assert engine.can_admit(job(3, 6))
-    engine.step()
-    assert engine.can_admit(job(4, 30))
-
-
-@pytest.mark.parametrize(
-    ("failure", "raised"),
-    [(RuntimeError("struck"), RuntimeError), (torch.OutOfMemoryError("CUDA"), MemoryError)],
-)
-def test_an_exception_over_several_is_raised_and_leaves_the_engine_empty(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, failure: Exception, raised: type[Exception]
-) -> None:
-    def fail(*_: object) -> None:
-        raise failure
-
-    engine.admit(jobs(GREEDY, GREEDY, BEAM))
-    with monkeypatch.context() as patch:
-        patch.setattr(eager, "beam_steps", fail)
-        with pytest.raises(raised):
-            engine.step()
-        assert not engine.busy
-        engine.admit(jobs(GREEDY))
-        ((_, outcome),) = engine.step()
-        assert isinstance(outcome, raised)
-    assert engine.can_admit(job(0, 2000))
+def test_few_jobs_are_searched_at_a_time(engine: Engine) -> None:
+    waiting = [Job(number, (5, 1), GREEDY) for number in range(1 + eager.MAX_JOBS)]
+    for one in waiting[:-1]:
+        assert engine.can_admit(one)
+        engine.admit([one])
+    assert not engine.can_admit(waiting[-1])
+    engine.cancel([0])
+    assert engine.can_admit(waiting[-1])
 
 
 def test_numbers_must_be_finite(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     nan = float("nan")
-    found = [
-        [Hypothesis((4,), (-0.1, -0.1), -0.1, capped=False)],
-        [Hypothesis((), (nan,), nan, capped=False)],
-        [],
-    ]
+    fine = [Hypothesis((4,), (-0.1, -0.1), -0.1, capped=False)]
+    found = [fine, [Hypothesis((), (nan,), nan, capped=False)], []]
 
     def search(*_: object) -> Generator[None, None, list[list[Hypothesis]]]:
         yield None
-        return found
+        return [found.pop(0)]
 
-    monkeypatch.setattr(eager, "beam_steps", search)
+    monkeypatch.setattr(searches, "constrained_steps", search)
     engine.admit(jobs(GREEDY, GREEDY, GREEDY))
     first, *others = [outcome for _, outcome in engine.step()]
-    assert first == found[0]
+    assert first == fine
     assert {type(outcome) for outcome in others} == {NumericalError}
 
 
 def test_nan_is_an_error_of_its_sentence(engine: Engine, model: Transformer) -> None:
     with torch.no_grad():
         model.source_embedding.weight[5] = float("nan")
-    engine.admit([job(0, 3)])
+    engine.admit([Job(0, (5, 5, 5), GREEDY)])
     [(_, outcome)] = engine.step()
     assert isinstance(outcome, NumericalError)
 
 
-def test_exceptions_of_a_single_job(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    failure = RuntimeError("struck")
-
-    def fail(*_: object) -> None:
-        raise failure
-
-    engine.admit(jobs(GREEDY, BEAM))
-    with monkeypatch.context() as patch:
-        patch.setattr(eager, "beam_steps", fail)
-        assert engine.step() == [Finished(10, failure)]
-    assert engine.busy
-    ((job_id, outcome),) = engine.step()
-    assert job_id == 11
-    assert isinstance(outcome, list)
-    assert not engine.busy
-
-
-def test_a_step_takes_no_more_jobs_than_memory_allows(
-    engine: Engine, model: Transformer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("failure", "outcome"),
+    [(RuntimeError("struck"), RuntimeError), (torch.OutOfMemoryError("CUDA"), MemoryError)],
+)
+def test_an_exception_is_the_outcome_of_its_job(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, failure: Exception, outcome: type[Exception]
 ) -> None:
-    admitted = jobs(BEAM, BEAM, BEAM)
-    monkeypatch.setattr(eager, "MAX_LOGITS", 2 * BEAM.beam_size * model.config.target_vocab_size)
-    engine.admit(admitted)
-    first = engine.step()
-    assert [job_id for job_id, _ in first] == [10, 11]
-    second = engine.step()
-    assert [job_id for job_id, _ in second] == [12]
-    check(first + second, admitted, model)
-    monkeypatch.setattr(eager, "MAX_LOGITS", 1)
-    engine.admit(admitted[:2])
-    assert len(engine.step()) == 1
+    def fail(*_: object) -> Generator[None, None, None]:
+        raise failure
+        yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(searches, "constrained_steps", fail)
+        engine.admit(jobs(GREEDY))
+    engine.admit(jobs(GREEDY, BEAM)[1:])
+    [(job_id, found)] = engine.step()
+    assert (job_id, type(found)) == (10, outcome)
+    [(job_id, other)] = engine.step()
+    assert job_id == 11
+    assert isinstance(other, list)
+    assert not engine.busy
 
 
 def test_info_tells_device_precision_and_threads(engine: Engine) -> None:
@@ -235,8 +184,9 @@ def test_streaming_reports_every_token(engine: Engine, model: Transformer) -> No
     admitted = [*streaming(GREEDY), *jobs(GREEDY, GREEDY)[1:]]
     engine.admit(admitted)
     told: list[list[int]] = []
-    while not (done := engine.step()):
-        assert engine.busy
+    done: list[Finished] = []
+    while engine.busy:
+        done += engine.step()
         news = engine.progress()
         assert {one.job_id for one in news} <= {10}
         told += [one.ids for one in news]
@@ -249,26 +199,15 @@ def test_streaming_reports_every_token(engine: Engine, model: Transformer) -> No
     assert engine.progress() == []
 
 
-def test_newcomers_wait_for_a_streamed_search(engine: Engine, model: Transformer) -> None:
-    first, second = streaming(BEAM, GREEDY)
-    engine.admit([first])
-    assert engine.step() == []
-    engine.admit([second])
-    finished: list[Finished] = []
-    while engine.busy:
-        finished += engine.step()
-    assert [job_id for job_id, _ in finished] == [10, 11]
-    check(finished, [first, second], model)
-
-
 def test_a_cancelled_job_is_told_of_no_more(engine: Engine, model: Transformer) -> None:
     admitted = streaming(GREEDY, GREEDY, GREEDY)
     engine.admit(admitted)
     engine.step()
     engine.cancel([10, 11])
     assert {one.job_id for one in engine.progress()} == {12}
-    while not (done := engine.step()):
-        pass
+    done: list[Finished] = []
+    while engine.busy:
+        done += engine.step()
     assert [job_id for job_id, _ in done] == [12]
     check(done, admitted, model)
     engine.admit(streaming(BEAM))
@@ -277,22 +216,6 @@ def test_a_cancelled_job_is_told_of_no_more(engine: Engine, model: Transformer) 
     assert not engine.busy
     assert engine.progress() == []
     assert engine.step() == []
-
-
-def test_an_exception_on_the_way_is_the_outcome(
-    engine: Engine, model: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failure = RuntimeError("struck")
-    engine.admit(streaming(GREEDY, GREEDY))
-    assert engine.step() == []
-
-    def fail(*_: object) -> None:
-        raise failure
-
-    monkeypatch.setattr(model, "step", fail)
-    engine.cancel([11])
-    assert engine.step() == [Finished(10, failure)]
-    assert not engine.busy
 
 
 RULES = (None, HuggingFaceRule(renormalise=True))
@@ -324,8 +247,7 @@ def test_terms_are_said_token_by_token_too(engine: Engine, model: Transformer) -
     options = SearchOptions(beam_size=2, max_target_tokens=8, constraints=said)
     plain, followed = jobs(options, options)
     engine.admit([plain, replace(followed, stream=True)])
-    outcomes = dict(engine.step())
-    assert list(outcomes) == [plain.id]
+    outcomes: dict[int, Outcome] = {}
     told: list[list[int]] = []
     while engine.busy:
         outcomes |= dict(engine.step())

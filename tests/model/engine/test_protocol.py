@@ -18,7 +18,7 @@ ENGINES = pytest.mark.parametrize(
     [
         (lambda model: cpu_engine(model, "float32"), "model.engine.cpu.search.run",
          "model.engine.cpu.engine.stable_prefix"),
-        (EagerEngine, "model.engine.eager.beam_steps", "model.engine.eager.grown"),
+        (EagerEngine, "model.engine.eager.ReferenceSearches.advance", "model.engine.eager.grown"),
         (torch_engine, "model.engine.torch.batch.advance", "model.engine.torch.engine.grown"),
     ],
     ids=["cpu", "eager", "torch"],

@@ -233,7 +233,7 @@ def test_answers_equal_the_references(
     make_model: Callable[..., Transformer], n_engines: int
 ) -> None:
     model = make_model(output_bias=True)
-    engines: list[Engine] = [EagerEngine(model, max_batch_tokens=12) for _ in range(n_engines)]
+    engines: list[Engine] = [EagerEngine(model) for _ in range(n_engines)]
     jobs = [
         Job(index, (*range(3, 4 + index % 5), 1), SearchOptions(beam_size=1 + index % 2))
         for index in range(20)
