@@ -206,8 +206,9 @@ def test_a_stream_joins_sentences_as_the_answer_does(
     text = LiveText(Feed(0, Kept(news), has_segments=True))
     reading = Reading(codec, ("en", "fr"), 60, SearchOptions())
     source = "The dog. The cat!A {x} house! Old\nA dog."
-    parts = [SegmentedText(one.text, reading, layout=one.layout)
-             for one in parts_of(source, reading)]  # fmt: skip
+    parts = [
+        SegmentedText(one, reading, layout=layout) for _, one, layout in parts_of(source, reading)
+    ]
     for part in parts:
         part._reading = replace(reading, direction=direction)  # the codec knows one pair
         text.add(0, part)
