@@ -19,7 +19,7 @@ PART = (
 
 _CLOCK = re.compile(
     rf"(?<![\d.,])(?P<hour>\d{{1,2}})(?:[{SPACES}]?(?P<mark>:|h(?:eures?|rs?)?(?![^\W\d_])\.?"
-    rf"|\.(?=\d\d[{SPACES}]?[ap]\.?m\b))(?:[{SPACES}]?(?P<minute>\d{{2}})(?![{SPACES}]min))?(?!\d))?"
+    rf"|\.(?=\d\d[{SPACES}]?[ap]\.?m\b))(?:[{SPACES}]?(?P<minute>\d{{2}})(?![{SPACES}]minute))?(?!\d))?"
     rf"(?:{HALF}|[{SPACES}](?P<sharp>o[’']clock)\b)?(?:{PART})?",
     re.IGNORECASE,
 )
