@@ -32,7 +32,7 @@ class BuildWithShipped(build_py):  # type: ignore[misc]
         for source, target in self._shipped():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-        # With the same rights wherever it is built, so that two builds are equal.
+        # Fixed permissions, so that builds under different umasks are equal.
         for path in Path(self.build_lib).rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)
 

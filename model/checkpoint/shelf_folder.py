@@ -8,7 +8,7 @@ from model.checkpoint.config import CheckpointConfig, read_config
 from model.errors import CheckpointError
 
 PACKAGE_SUFFIX = ".argosmodel"
-"""Of the files that are models, too."""
+"""Suffix of a file that is a model by itself: an Argos package."""
 
 Fingerprint = tuple[tuple[str, int, int, int], ...]
 """Name, size, time of modification and inode of each file of a checkpoint."""

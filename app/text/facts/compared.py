@@ -241,6 +241,8 @@ def _whole_names(language: str, of: Calendar) -> re.Pattern[str] | None:
 
 def _may_name(values: set[int], of: Calendar, text: str, language: str) -> bool:
     """Whether a text may name all the months or days, inflected, or months in digits."""
+    if not values:
+        return True
     names = {**whole_names(language, of), **(month_names(language) if of == "months" else {})}
     if not names or (of == "months" and _IN_DIGITS.search(text)):
         return True
@@ -248,7 +250,7 @@ def _may_name(values: set[int], of: Calendar, text: str, language: str) -> bool:
     stems = [
         (word[:-2] if len(word) > _INFLECTED else word, value) for word, value in names.items()
     ]
-    return values <= {value for stem, value in stems if stem in lowered} if values else True
+    return values <= {value for stem, value in stems if stem in lowered}
 
 
 def _months(text: str, language: str) -> set[int]:

@@ -157,7 +157,7 @@ async def test_the_second_request_of_a_connection_has_its_time_too() -> None:
         served.state.limits = HASTY
         connection.send(GET)
         assert (await connection.answer())[0] == 200
-        await asyncio.sleep(0.5)  # between requests is no hurry
+        await asyncio.sleep(0.5)  # a pause between requests may exceed the timeouts of a request
         served.state.limits = PATIENT
         connection.send(GET[:5])
         await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""What Linux alone has may be missing: macOS has neither /proc nor control groups nor glibc."""
+"""The server runs without what only Linux has: macOS lacks /proc, control groups and glibc."""
 
 import os
 import signal

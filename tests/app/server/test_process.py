@@ -83,7 +83,7 @@ def test_connections_follow_the_limit_on_open_files(
 
 
 def test_a_limit_that_the_system_does_not_raise_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MacOS says that there is no hard limit, and refuses more than 10,240 or so."""
+    """macOS reports no hard limit, but refuses more than about 10,240."""
 
     def refuse(*_: object) -> None:
         raise ValueError("current limit exceeds maximum limit")
