@@ -187,6 +187,13 @@ def test_kernels_behind_links_are_used_and_what_is_compiled_anew_takes_their_pla
     assert list((processes.folder / "temporary").iterdir()) == []
 
 
+def test_loading_registers_nothing_that_only_the_compiler_needs(processes: Processes) -> None:
+    print_it = 'print("numba.np.linalg" in sys.modules, file=sys.stderr)\n'
+    file = processes.write("there", KERNEL + print_it)
+    assert processes.run(file=file).endswith("True\n")
+    assert processes.run(file=file) == "False\n"
+
+
 def test_equal_sources_in_another_place_use_what_was_compiled(processes: Processes) -> None:
     assert processes.run().startswith("compiling kernels")
     before = processes.kept()

@@ -16,7 +16,7 @@ from model.engine.cpu.kernels.instructions import (
     best_instruction,
 )
 from model.engine.cpu.kernels.llvm import INT8, INT32, INT64, INTS, LANES, loop, store
-from model.engine.cpu.kernels.target import features_of
+from model.engine.cpu.kernels.target import _runs_here, family, features_of
 
 X86, ARM = "x86_64-linux-gnu", "aarch64-linux-gnu"
 BY_NAME = {one.name: one for one in (PORTABLE, *(one for _, one in INSTRUCTIONS))}
@@ -66,6 +66,29 @@ def test_features_can_be_taken_away() -> None:
     }
     printed = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
     assert printed.strip() == "vpmaddwd ymm"
+
+
+PRODUCTS = """
+import hashlib
+from model.engine.cpu.kernels.instructions import INSTRUCTION
+from tests.model.engine.cpu.kernels.test_linear import apply, normal, pack_float32, pack_int8
+print(INSTRUCTION.name)
+for pack in pack_int8, pack_float32:
+    linear = pack([normal(70, 300, seed=1)], [normal(70, seed=2)])
+    print(hashlib.sha256(apply(linear, normal(9, 300))[:, :70].tobytes()).hexdigest())
+"""
+
+
+def test_products_have_the_same_bits_on_every_kind_of_processor() -> None:
+    """With VNNI, without it, and with AVX2 alone, as far as this processor can run them."""
+    found = {}
+    for target in filter(_runs_here, family()):
+        environment = {"PYTHONPATH": os.pathsep.join(sys.path), "KERNEL_TARGET": target.name}
+        command = [sys.executable, "-c", PRODUCTS]
+        printed = subprocess.check_output(command, env=os.environ | environment, text=True)
+        name, *found[target.name] = printed.splitlines()
+        assert name == best_instruction({*target.features, "sse4.1"}).name
+    assert len(set(map(tuple, found.values()))) <= 1, found
 
 
 def inner_loop(instruction: Instruction, triple: str, processor: str, n_rows: int) -> Counter[str]:
