@@ -72,11 +72,23 @@ def has_too_few_words(source: str, target: str) -> bool:
 
 def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
     """Whether the target repeats some phrase more often than the source repeats any."""
-    # Fast: few translations have any token often enough for a repetition.
-    if len(target_ids) - len(set(target_ids)) < MIN_REPEATS:
+    if not _may_repeat(target_ids):
         return False
     turns = most_turns(target_ids)
     return turns > MIN_REPEATS and turns - most_turns(source_ids) >= MIN_REPEATS
+
+
+def _may_repeat(ids: Sequence[int]) -> bool:
+    """Whether as many tokens in a row as the shortest repetition has are each that often there."""
+    counts = Counter(ids)
+    if max(counts.values(), default=0) <= MIN_REPEATS:
+        return False
+    in_a_row = 0
+    for token in ids:
+        in_a_row = in_a_row + 1 if counts[token] > MIN_REPEATS else 0
+        if in_a_row > MIN_REPEATS:
+            return True
+    return False
 
 
 def most_turns(ids: Sequence[int]) -> int:

@@ -1,7 +1,7 @@
 """Times of day as English and French write them, by 12 or 24 hours, and say them in words."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -211,7 +211,7 @@ def worded_times(text: str, language: str) -> Iterator[WordedTime]:
         yield WordedTime(hour, minute, *match.span(), is_certain)
 
 
-def says_time(translation: str, time: WordedTime, language: str, values: set[int]) -> bool:
+def says_time(translation: str, time: WordedTime, language: str, values: Set[int]) -> bool:
     """Whether a translation has the hour and the minutes, however it says them.
 
     values  the whole numbers of the translation

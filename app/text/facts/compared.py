@@ -19,7 +19,14 @@ from app.text.facts.cldr import (
     unit_words,
     whole_names,
 )
-from app.text.facts.number_words import numbers_in_words, says_number, spelt_out
+from app.text.facts.number_words import (
+    WORD,
+    knows_words_of,
+    numbers_in_words,
+    says_number,
+    spelt_out,
+    words_of,
+)
 from app.text.facts.numbers import has_digit, same_numbers
 from app.text.facts.quantities import names_unit
 from app.text.facts.ranks import (
@@ -37,6 +44,7 @@ from app.text.facts.spelt import (
     lacks_number_in_words,
     lacks_rank_in_words,
 )
+from app.text.remembered import remembered
 from model.text.language_codes import primary_language
 
 FactFault = Literal["numbers", "facts"]
@@ -86,7 +94,6 @@ _BEFORE_ERA = re.compile(
     r"|secol[oi]|séculos?|eeuw)\b)([^\W\d_]*)([^\d,;()]{0,40})",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_]+")
 _OF_CENTURY = re.compile(
     rf"\b(?:[IVXLC]+|\d\d?)(?:st|nd|rd|th|er|e|i?[eè]me)[{SPACES}-]([^\W\d_]+)"
 )
@@ -94,11 +101,11 @@ _CENTURY = "duration-century"
 _IN_DIGITS = re.compile(r"\d[./-]\d|\d[月월]")
 """A date without the name of its month."""
 
-_UNINFLECTED = {"en", "fr", "de", "es", "it", "nl", "pt"}
 _INFLECTED = 5
 """Letters of a name of a month or day beyond which its last two may be others."""
 
 
+@remembered
 def may_have_facts(text: str, language: str) -> bool:
     """Whether a text has anything that `fact_faults` compares."""
     if _has_signs(text, language):
@@ -110,11 +117,16 @@ def may_have_facts(text: str, language: str) -> bool:
     )
 
 
-def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iterator[FactFault]:
-    """Yield the kinds of facts in which a translation differs from its source.
+@remembered
+def fact_faults(source: str, translation: str, languages: tuple[str, str]) -> tuple[FactFault, ...]:
+    """Return the kinds of facts in which a translation differs from its source.
 
     languages  codes of both texts
     """
+    return tuple(_faults(source, translation, languages))
+
+
+def _faults(source: str, translation: str, languages: tuple[str, str]) -> Iterator[FactFault]:
     may_be_said = says_number(source, languages[0]) or has_digit(translation)
     if not (may_be_said or _has_signs(source, languages[0])):
         return
@@ -130,7 +142,7 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
         and _has_form(source, translation, languages[-1])
         and _same_dates(source, translation, languages)
         and _has_names(source, translation)
-        and _same_ranks(source, translation, languages)
+        and same_ordinals(source, translation, languages)
         and not lacks_rank_in_words(source, translation, languages)
     ):
         yield "facts"
@@ -138,8 +150,7 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
 
 def _has_signs(text: str, language: str) -> bool:
     """Whether a text has digits, a numeral, or the name of a day of the week or a month."""
-    names = _whole_names(language, "days"), _whole_names(language, "months")
-    return has_digit(text) or _has_roman(text) or any(one.search(text) for one in names if one)
+    return has_digit(text) or _has_roman(text) or not words_of(text).isdisjoint(_dated(language))
 
 
 def _has_roman(text: str) -> bool:
@@ -166,9 +177,9 @@ def _has_numerals(source: str, translation: str, language: str) -> bool:
         if any(not is_roman(one) and one not in source for one in written):
             return False
     there |= {int(one) for one in re.findall(r"\d{1,4}", translation)}
-    if primary_language(language) not in {"de", "en", "es", "fr", "it", "nl", "pt"}:
-        return True
-    return values <= there | set(numbers_in_words(translation, language))
+    return not knows_words_of(language) or values <= there | set(
+        numbers_in_words(translation, language)
+    )
 
 
 def _has_form(source: str, translation: str, language: str) -> bool:
@@ -220,9 +231,10 @@ def _same_names(of: Calendar, source: str, translation: str, languages: Sequence
     """Whether the names of months or days that one text has may be in the other."""
     texts = source, translation
     for one, other in ((0, 1), (1, 0)):
-        pattern = _whole_names(languages[-one], of)
-        found = pattern.findall(texts[one]) if pattern else ()
-        names = whole_names(languages[-one], of) if found else {}
+        if words_of(texts[one]).isdisjoint(_dated(languages[-one])):
+            continue
+        names = whole_names(languages[-one], of)
+        found = _whole_names(languages[-one], of).findall(texts[one])
         values = {names[word.lower()] for word in found}
         if not _may_name(values, of, texts[other], languages[-other]):
             return False
@@ -230,13 +242,21 @@ def _same_names(of: Calendar, source: str, translation: str, languages: Sequence
 
 
 @cache
-def _whole_names(language: str, of: Calendar) -> re.Pattern[str] | None:
+def _dated(language: str) -> frozenset[str]:
+    """Return the words of the names of months and days, and their plurals."""
+    names = {*whole_names(language, "months"), *whole_names(language, "days")}
+    if not knows_words_of(language):  # it inflects them
+        return frozenset()
+    words = {word for name in names for word in WORD.findall(name)} - {"may", "march"}
+    return frozenset({*words, *(f"{word}s" for word in words)})
+
+
+@cache
+def _whole_names(language: str, of: Calendar) -> re.Pattern[str]:
     """Match the names of months or days, but those that are other words, too."""
-    if primary_language(language) not in _UNINFLECTED:
-        return None
     names = "|".join(map(re.escape, {*whole_names(language, of)} - {"may", "march"}))
     plural = "s?" if of == "days" else ""
-    return re.compile(rf"(?<!\w)({names}){plural}(?!\w)", re.IGNORECASE) if names else None
+    return re.compile(rf"(?<!\w)({names}){plural}(?!\w)", re.IGNORECASE)
 
 
 def _may_name(values: set[int], of: Calendar, text: str, language: str) -> bool:
@@ -277,7 +297,7 @@ def _is_before_christ(text: str, language: str) -> bool:
     """Whether a year in the text is marked as before Christ, by the language's era names."""
     names = era_names(language).get("before", frozenset())
     for match in _BEFORE_ERA.finditer(text):
-        words = _WORD.findall((match[1] + " " + match[2]).lower())
+        words = WORD.findall((match[1] + " " + match[2]).lower())
         for start, n in product(range(len(words)), range(1, 4)):
             if "".join(words[start : start + n]) in names:
                 return True
@@ -288,14 +308,6 @@ def _has_names(source: str, translation: str) -> bool:
     for name in _NAME.findall(source):
         letters, digits = name.rstrip("0123456789"), re.sub(r"\D", "", name)
         loose = rf"{re.escape(letters.rstrip('-'))}[\s‑-]?{digits}"
-        is_there = name in translation or re.search(loose, translation, re.IGNORECASE)
-        if not is_there and not _TRANSLATED_NAME.fullmatch(name):
+        if not (re.search(loose, translation, re.I) or _TRANSLATED_NAME.fullmatch(name)):
             return False
     return True
-
-
-def _same_ranks(source: str, translation: str, languages: Sequence[str]) -> bool:
-    spoken = [primary_language(code) for code in languages]
-    if set(spoken) != {"en", "fr"} or not has_digit(source, translation):
-        return True
-    return same_ordinals({spoken[0]: source, spoken[1]: translation})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from app.text.facts.code import TOOL, find_code
 from app.text.facts.identifiers import find_identifiers
 from app.text.facts.numbers import has_digit
+from app.text.remembered import remembered
 from app.text.spans import Span, Spans, united
 
 _COMPANY = (
@@ -33,14 +34,13 @@ _COMMAND = re.compile(rf"(?<!\w){TOOL}[ ][a-z]")
 _CAMEL = re.compile("[a-z][A-Z]")
 
 
+@remembered
 def find_kept(text: str, language: str) -> Spans:
-    """Return the spans of a text that are copied, in order and disjoint."""
+    """Return the spans of a text that are copied, in order and disjoint; they are not changed."""
     if not _may_have_kept(text):
         return Spans()
-    finders = [find_code(text), _find_names(text)]
-    if has_digit(text):
-        finders.append(find_identifiers(text, language))
-    return united(text, *finders)
+    identifiers = find_identifiers(text, language) if has_digit(text) else ()
+    return united(text, find_code(text), _find_names(text), identifiers)
 
 
 def _may_have_kept(text: str) -> bool:

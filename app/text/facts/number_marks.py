@@ -16,6 +16,8 @@ _ENGLISH = re.compile(
     rf"\d[{SPACES}]?[ap]\.?m\b|(?<![\w.,-])\d[\w.,]{{0,12}}-[a-z]{{3,}}|\b[a-z]{{3,}}-\d{{2}}s\b",
     re.IGNORECASE,
 )
+"""English hours or joined words, which are copied into French: `8pm`, `14m-euro`."""
+
 MAX_DIGITS = 40
 """Maximum digits of a number that is compared by its value; a longer one is by its digits."""
 
@@ -92,27 +94,17 @@ def _is_version(text: str, number: re.Match[str]) -> bool:
     return behind is None or (behind[1] is not None and behind[1] not in unit_symbols())
 
 
-def _is_copied_english(source: str, translation: str, languages: Sequence[str]) -> bool:
-    """Whether a French translation has English hours or joined words: `8pm`, `14m-euro`."""
-    if [primary_language(code) for code in languages] != ["en", "fr"]:
-        return False
-    return any(one[0] in source for one in _ENGLISH.finditer(translation))
-
-
 def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a number or amount is copied that the target language writes in another way."""
     if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
         return True
     if any(joined[0] not in source for joined in _JOINED.finditer(translation)):
         return True
-    if _is_copied_english(source, translation, languages):
+    codes = [primary_language(code) for code in languages]
+    if codes == ["en", "fr"] and any(one[0] in source for one in _ENGLISH.finditer(translation)):
         return True
-    here, there = convention_of(languages[0]), convention_of(languages[-1])
-    if (
-        here is None
-        or there is None
-        or primary_language(languages[0]) == primary_language(languages[-1])
-    ):
+    here, there = map(convention_of, languages)
+    if here is None or there is None or codes[0] == codes[-1]:
         return False
     for match in NUMBER.finditer(translation):
         number = match[0]

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from app.text.facts.cldr import month_names
+from app.text.remembered import remembered
 from model.text.language_codes import primary_language
 
 _LANGUAGES = {"de", "en", "es", "fr", "it", "nl", "pt"}
@@ -45,9 +46,6 @@ _CENTS = ("cent", "percent", "pourcent", "prozent", "procent", "ciento")
 
 WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"\w+|[^\w\s-]")
-N_REMEMBERED = 256
-"""Texts whose numbers are kept, since a source is compared with several translations."""
-
 MAX_WORDS = 20_000
 """Words of a language that are remembered to say no number."""
 
@@ -55,6 +53,12 @@ _LARGE = {"million": 6, "billion": 9, "milliard": 9}
 _HALF = re.compile(
     r"\b(?:half[ -]an?|un[ -]demi|half)[ -](million|billion|milliard)\b", re.IGNORECASE
 )
+
+
+@remembered
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case; digits divide them."""
+    return frozenset(WORD.findall(text.lower()))
 
 
 class Spelt(NamedTuple):
@@ -98,13 +102,12 @@ class _Vocabulary:
 
     def has_number(self, text: str, *, is_small: bool) -> bool:
         """Whether a word of a text says a number, perhaps only zero or one."""
-        words = set(WORD.findall(text.lower()))
-        words -= self._plain
+        words = words_of(text) - self._plain
         if not words:
             return False
         if len(self._plain) > MAX_WORDS:
             self._plain = set()
-        for word in words - self._numbers - self._small:
+        for word in words.difference(self._numbers, self._small):
             self._kind(word).add(word)
         return not words.isdisjoint(self._numbers) or (
             is_small and not words.isdisjoint(self._small)
@@ -136,7 +139,7 @@ def knows_words_of(language: str) -> bool:
     return primary_language(language) in _LANGUAGES
 
 
-@lru_cache(N_REMEMBERED)
+@remembered
 def spelt_out(text: str, language: str) -> tuple[Spelt, ...]:
     """Return the whole numbers in words of a text, each as one: `forty-two` is 42."""
     code = primary_language(language)

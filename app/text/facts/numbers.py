@@ -37,6 +37,7 @@ from app.text.facts.quantities import (
     unit_at,
 )
 from app.text.facts.ranks import roman_numerals
+from app.text.remembered import remembered
 from app.text.spans import Span, replace
 from model.text.language_codes import primary_language
 
@@ -115,15 +116,16 @@ def has_digit(*texts: str) -> bool:
     return any(map(_DIGIT.search, texts))
 
 
-def values_of(text: str, language: str) -> set[int]:
+@remembered
+def values_of(text: str, language: str) -> frozenset[int]:
     """Return the whole numbers that a text may have, in digits, words and Roman numerals."""
-    return {
+    return frozenset({
         *numbers_in_words(text, language),
         *(int(Decimal(reading)) for said in _said(text, language) for reading in said.readings
           if reading.isdigit()),
         *(int(hour) for hour in re.findall(r"(\d{1,2})(?=[:h]|[ \u00a0]h)", text)),
         *(value for _, value in roman_numerals(text)),
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def _same_units(

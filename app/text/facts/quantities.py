@@ -14,6 +14,7 @@ from app.text.facts.cldr import (
     unit_words,
     year_word,
 )
+from app.text.facts.number_words import knows_words_of
 from app.text.scripts import FEW_SPACES
 from model.text.language_codes import primary_language
 
@@ -48,7 +49,6 @@ _AMBIGUOUS_WORDS = {
     "mega", "giga", "won", "mark", "marks", "sum", "sums", "sol", "real", "reals", "rand",
     "couronne", "couronnes", "florin", "florins",
 }  # fmt: skip
-_LANGUAGES_OF_PER_CENT = {"de", "en", "es", "fr", "it", "nl", "pt"}
 _DEGREES = ["degrees", "degree", "degrés", "degré", "grad", "grados", "gradi", "graus", "度", "도"]
 _INFLECTED = 6
 """Letters from which on a word for a unit is recognised by all but its last two."""
@@ -259,7 +259,7 @@ def _units(language: str) -> tuple[Mapping[str, set[str]], re.Pattern[str]]:
 @cache
 def _naming(name: str, language: str) -> re.Pattern[str] | None:
     if name == PERCENT:
-        if primary_language(language) not in _LANGUAGES_OF_PER_CENT:
+        if not knows_words_of(language):
             return None
         points = r"points?|punt[oi]s?|punkte?n?|punten|pontos?"
         return re.compile(rf"{_PER_CENT}|\b(?:{points})\b", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Ranks: ordinals in digits and in words, and Roman numerals."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from app.text.facts.number_words import PARTS, WORD, spelt_out
 from model.text.language_codes import primary_language
@@ -70,14 +70,15 @@ _DAY = re.compile(
 _ARTICLE = r"\b(?:le|les|du|des|au|aux|et|à|-|–)[ \u00a0]"
 
 
-def same_ordinals(texts: Mapping[str, str]) -> bool:
-    """Whether each ordinal in digits of one language's text is an ordinal in the other.
-
-    texts  by language, `en` and `fr`
+def same_ordinals(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether each ordinal in digits of an English or French text is an ordinal in the other.
 
     French counts the days of a month but the first, and kings, without ordinals: 'le 21' will do
     for 'the 21st', and any number will do beside a month. A text that is only copied has its own.
     """
+    texts = dict(zip(map(primary_language, languages), (source, translation), strict=True))
+    if texts.keys() != {"en", "fr"}:
+        return True
     english, french = texts["en"], texts["fr"]
     if english == french:
         return True

@@ -5,14 +5,14 @@ words by chance ("un vélo neuf") may be missing.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 
 from app.text.facts.cldr import SPACES
 from app.text.facts.clock_times import says_time, worded_times
 from app.text.facts.number_words import Spelt, knows_words_of, numbers_in_words, spelt_out
 from app.text.facts.numbers import values_of
-from app.text.facts.quantities import PERCENT, is_checked, names_unit, unit_at
+from app.text.facts.quantities import is_checked, names_unit, unit_at
 from app.text.facts.ranks import ordinals_in_words, roman_numerals
 from model.text.language_codes import primary_language
 
@@ -71,6 +71,8 @@ _LAST_OF_TIME = re.compile(
     r"(?:minutes|heures|jours|semaines|mois|an)",
     re.IGNORECASE,
 )
+"""A length of time that became the last or next one: `the last six weeks`."""
+
 _SIGN_OF_HOURS = re.compile(
     r"\b(?:heures?|o['’]clock|noon|midnight|morning|afternoon|evening|night|tonight)\b"
     rf"|\d[{SPACES}]?(?:h|[ap]\.?m)\b|\d[:h]\d",
@@ -92,18 +94,17 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     """
     if not knows_words_of(languages[-1]):
         return False
-    if _lacks_fortnight(source, translation, languages) or _adds_last(source, translation):
-        return True
-    if _lacks_round_number(source, translation, languages):
-        return True
-    if _adds_large_number(source, translation, languages):
+    if (
+        _lacks_fortnight(source, translation, languages)
+        or (_LAST_OF_TIME.search(translation) and not _LAST.search(source))
+        or _lacks_round_number(source, translation, languages)
+        or _adds_large_number(source, translation, languages)
+    ):
         return True
     read = [one for one in spelt_out(source, languages[0]) if not one.is_ordinal]
     if not read:
         return False
-    if _lacks_per_cent(source, translation, read, languages) or _lacks_unit(
-        source, translation, read, languages
-    ):
+    if _lacks_unit(source, translation, read, languages):
         return True
     values = values_of(translation, languages[-1])
     shown = values | {int(digits) for digits in re.findall(r"\d{1,9}", translation)}
@@ -169,7 +170,7 @@ def _may_be_unsaid(one: Spelt, text: str, language: str) -> bool:
 
 
 def _is_hour_of_12(
-    one: Spelt, source: str, translation: str, values: set[int], languages: Sequence[str]
+    one: Spelt, source: str, translation: str, values: Set[int], languages: Sequence[str]
 ) -> bool:
     """Whether a translation has an hour that is twelve more or less, beside a sign of hours."""
     if one.value > 24 or not {one.value + 12, one.value - 12} & values:
@@ -234,16 +235,13 @@ def _lacks_round_number(source: str, translation: str, languages: Sequence[str])
     return not wanted <= values and not (wanted == {15} and values & {2, 14})
 
 
-def _adds_last(source: str, translation: str) -> bool:
-    """Whether a length of time became the last or next one: `the last six weeks`."""
-    return bool(_LAST_OF_TIME.search(translation)) and not _LAST.search(source)
-
-
 def _lacks_unit(
     source: str, translation: str, read: Sequence[Spelt], languages: Sequence[str]
 ) -> bool:
-    """Whether the unit of a number or part in words is missing."""
-    ends = [one.end for one in read if one.value >= MIN_IN_WORDS]
+    """Whether the unit of a number or part in words is missing, or that it is a percentage."""
+    ends = [
+        one.end for one in read if one.value >= MIN_IN_WORDS or _PER_CENT.match(source, one.end + 1)
+    ]
     ends += [part.end() for part in PART.finditer(source)]
     for end in ends:
         unit = unit_at(source, end, languages[0])
@@ -256,15 +254,6 @@ def _lacks_unit(
     return False
 
 
-def _lacks_per_cent(
-    source: str, translation: str, read: Sequence[Spelt], languages: Sequence[str]
-) -> bool:
-    """Whether a percentage in words is missing."""
-    if not any(_PER_CENT.match(source, one.end + 1) for one in read):
-        return False
-    return names_unit(translation, (PERCENT,), languages[-1]) is False
-
-
-def _are_year(read: Sequence[Spelt], values: set[int]) -> bool:
+def _are_year(read: Sequence[Spelt], values: Set[int]) -> bool:
     """Whether two numbers side by side are a year that the other text has: `nineteen eighty`."""
     return any(one.value * 100 + another.value in values for one, another in pairwise(read))

@@ -36,7 +36,7 @@ class Difference(NamedTuple):
     target: list[Span]
 
 
-def lost_facts(source: str, translation: str, languages: Sequence[str]) -> list[FactFault]:
+def lost_facts(source: str, translation: str, languages: tuple[str, str]) -> list[FactFault]:
     """Return the flags of a translation for a text that was translated by way of a pivot."""
     if not may_have_facts(source, languages[0]):
         return []
@@ -48,7 +48,7 @@ def lost_facts(source: str, translation: str, languages: Sequence[str]) -> list[
 def differences(
     source: str,
     translation: str,
-    languages: Sequence[str],
+    languages: tuple[str, str],
     copied: Iterable[str] = (),
     names: Sequence[str] = (),
 ) -> list[Difference]:
@@ -77,7 +77,7 @@ def _without(text: str, copied: Iterable[str]) -> str:
 
 
 def _places(
-    flag: FactFault, source: str, translation: str, languages: Sequence[str]
+    flag: FactFault, source: str, translation: str, languages: tuple[str, str]
 ) -> tuple[list[Span], list[Span]]:
     read = _candidates(source, languages[0])
     written = _candidates(translation, languages[-1])

@@ -14,6 +14,7 @@ from string import ascii_lowercase
 from app.text.facts.cldr import era_names, place_names, unit_symbols
 from app.text.facts.quantities import currency_codes
 from app.text.facts.ranks import is_roman
+from app.text.remembered import remembered
 
 _NAME = re.compile(
     r"(?<![\w.&@#/-])(?:[A-Z][A-Z\d]*[A-Z](?=s?(?![\w&@/-]))"
@@ -101,21 +102,26 @@ def has_misspelt_name(
 
     Names may end otherwise in another language: Norway, Norvège.
     """
-    read = _CAPITALISED.findall(source)
-    if not read or source.isupper():
-        return False
-    written = {_folded(word) for word in _WORD.findall(translation)}
-    places = place_names(language)
-    names = {_folded(word) for word in read if word.lower() not in places} - written
-    if not names:
-        return False
-    there = {_folded(word) for word in _WORD.findall(source)}
     return any(
-        _is_misspelt(name, word) and not is_word(name) and not is_word(word)
-        for name in names
-        for word in map(_folded, _CAPITALISED.findall(translation))
-        if word not in there
+        not is_word(name) and not is_word(word)
+        for name, word in _nearly_same(source, translation, language)
     )
+
+
+@remembered
+def _nearly_same(source: str, translation: str, language: str) -> Sequence[tuple[str, str]]:
+    """Return the names of a source, and words of its translation that are nearly the same."""
+    read = set(_CAPITALISED.findall(source))
+    if not read or source.isupper():
+        return ()
+    written, places = _WORD.findall(translation), place_names(language)
+    # Fast: most names stay as they are.
+    lost = {_folded(word) for word in read.difference(written) if word.lower() not in places}
+    if not lost or not (names := lost.difference(map(_folded, written))):
+        return ()
+    there = set(map(_folded, _WORD.findall(source)))
+    others = set(map(_folded, _CAPITALISED.findall(translation))) - there
+    return [(name, word) for name in names for word in others if _is_misspelt(name, word)]
 
 
 def _is_misspelt(name: str, word: str) -> bool:

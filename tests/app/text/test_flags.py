@@ -47,6 +47,13 @@ def test_a_phrase_said_n_times_has_n_turns_or_more(before: list[int], phrase: li
     assert most_turns([*before, *phrase * 4]) >= 4
 
 
+@given(st.lists(st.integers(0, 2), max_size=14), st.lists(st.integers(0, 2), max_size=40))
+def test_a_repetition_has_more_turns_than_the_source(read: list[int], written: list[int]) -> None:
+    turns = most_turns(written)
+    expected = turns > MIN_REPEATS and turns - most_turns(read) >= MIN_REPEATS
+    assert is_repetition(read, written) == expected
+
+
 def test_repetition_is_judged_by_the_source() -> None:
     no_four_times = [5, 6] * 4
     assert is_repetition([1, 2, 3], no_four_times)

@@ -16,7 +16,7 @@ from app.text.facts.ranks import is_roman, ordinal_in, roman_numerals, same_ordi
     ],
 )  # fmt: skip
 def test_the_same_rank(english: str, french: str) -> None:
-    assert same_ordinals({"en": english, "fr": french})
+    assert same_ordinals(english, french, ("en", "fr"))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_same_rank(english: str, french: str) -> None:
     ],
 )  # fmt: skip
 def test_a_cardinal_instead_or_another_rank(english: str, french: str) -> None:
-    assert not same_ordinals({"en": english, "fr": french})
+    assert not same_ordinals(english, french, ("en", "fr"))
     assert "facts" in fact_faults(english, french, ("en", "fr"))
     assert "facts" in fact_faults(french, english, ("fr", "en"))
 
