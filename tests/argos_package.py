@@ -1,5 +1,7 @@
 """Packages of Argos Translate with random weights."""
 
+import json
+import string
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,39 @@ def write_package(folder: Path, **metadata: Any) -> Path:
         "from_name": "English", "to_code": "fr", "to_name": "French",
     }  # fmt: skip
     write_json(folder / "metadata.json", values | metadata)
+    return folder
+
+
+CODES = """#version: 0.2
+t h
+th e</w>
+a n
+an d</w>
+o u
+i n
+d o
+c a
+ca t</w>
+q u
+&qu o
+e s
+"""
+_SIGNS = [".", ",", "?", "!", "-", "(", ")", ":", "%", "&apos;", "&quot;", "the", "and", "cat"]
+
+
+def write_bpe_package(folder: Path, **metadata: Any) -> Path:
+    """Write a package with BPE codes: the tokens of the model are letters, within and at the end of
+    a word, and some of the codes and signs."""
+    write_package(folder, **metadata)
+    (folder / "sentencepiece.model").unlink()
+    (folder / "bpe.model").write_text(CODES)
+    path = folder / "model" / "shared_vocabulary.json"
+    tokens = json.loads(path.read_text("utf-8"))
+    special = ARGOS.special
+    letters = [f"{letter}{end}" for letter in string.ascii_lowercase for end in ("", "@@")]
+    named = [*letters, *_SIGNS, "th@@", "an@@", "ou@@", "in@@", "do@@", "ca@@", "es@@"]
+    named += [f"{letter}{end}" for letter in string.ascii_uppercase for end in ("", "@@")]
+    write_json(path, [*special, *named[: len(tokens) - len(special)]])
     return folder
 
 

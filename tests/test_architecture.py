@@ -81,7 +81,7 @@ ROWS: dict[str, str] = {
     "model.checkpoint model.decoding model.text model.transformer",
     "model.interop.huggingface": "model.checkpoint model.decoding model.transformer",
     "model.interop.firefox": "",
-    "model.interop.ctranslate2": "model.interop.npz model.checkpoint model.transformer",
+    "model.interop.ctranslate2": "model.interop.npz model.checkpoint model.text model.transformer",
     "model.interop.m2m100": "model.text",
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",
     "model.translator": "model.engine model.engine.protocol model.checkpoint model.decoding "

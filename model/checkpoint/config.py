@@ -86,6 +86,8 @@ class MarianVocabulary(BaseModel):
     separate        the target has separate ids, in target_vocab.json
     target_symbols  API code → symbol, such as `fr` → `>>fra<<`; empty with a single target
     ends            what sources start and end with, and the first token of translations
+    moses           languages of source and target whose rules split text before bpe.model does;
+                    null: source.spm and target.spm
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -93,6 +95,7 @@ class MarianVocabulary(BaseModel):
     separate: bool = False
     target_symbols: dict[str, str] = {}
     ends: SequenceEnds = MARIAN_ENDS
+    moses: tuple[str, str] | None = None
 
 
 class MultilingualVocabulary(BaseModel):

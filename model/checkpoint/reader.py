@@ -105,7 +105,11 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
             )
         elif marian:
             tokenizer = MarianTokenizer.load(
-                folder, marian.target_symbols, separate=marian.separate, ends=marian.ends
+                folder,
+                marian.target_symbols,
+                separate=marian.separate,
+                ends=marian.ends,
+                moses=marian.moses,
             )
         else:
             tokenizer = Tokenizer(read_file(path), str(path))

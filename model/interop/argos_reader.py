@@ -1,8 +1,8 @@
 """Reads a package of Argos Translate, which LibreTranslate serves: a folder, or *.argosmodel.
 
 A package is a zip archive of one folder: metadata.json, a CTranslate2 folder `model`, and the
-SentencePiece model of both sides. Facts are from argostranslate 1.11 (MIT), `package.py`,
-`tokenizer.py` and `translate.py`.
+SentencePiece model of both sides, or BPE codes in older packages. Facts are from argostranslate
+1.11 (MIT), `package.py`, `tokenizer.py` and `translate.py`.
 """
 
 import shutil
@@ -23,9 +23,9 @@ from model.interop.huggingface.config_files import read_object
 from model.interop.languages import Languages
 from model.interop.marian_folder import ARGOS_METADATA_FILE, ARGOS_MODEL_FOLDER
 from model.text.language_codes import standard_code
+from model.text.moses_pieces import BPE_FILE
 
 PIECES_FILE = "sentencepiece.model"
-BPE_FILE = "bpe.model"
 MAX_PACKAGE_BYTES = 2_000_000_000
 """Unpacked; the largest published packages have 0.4 GB."""
 _MAX_MEMBERS = 10_000
@@ -46,23 +46,21 @@ def read_argos(package: Path, languages: Languages) -> ForeignModel:
             "splits sentences by itself"
         )
     if not (languages.sources or languages.targets):
-        codes = [_code(path, metadata, key) for key in ("from_code", "to_code")]
+        given = [_text(path, metadata, key) for key in ("from_code", "to_code")]
+        codes = [_CODES.get(code) or standard_code(code) for code in given]
         languages = Languages(codes[:1], codes[1:])
-    if not (package / PIECES_FILE).exists():
-        reason = f"no {PIECES_FILE}"
-        if (package / BPE_FILE).exists():
-            pair = f"{metadata.get('from_code')}-{metadata.get('to_code')}"
-            reason = (
-                f"splits text by Moses's rules and {BPE_FILE}; attend imports packages with "
-                f"{PIECES_FILE}. `attend pull opus-mt-{pair}` or `attend pull firefox:{pair}` "
-                "fetches another model"
-            )
-        raise CheckpointError(f"{package}: {reason}")
+    pieces, moses = package / PIECES_FILE, None
+    if not pieces.exists():
+        pieces = package / BPE_FILE
+        if not pieces.exists():
+            raise CheckpointError(f"{package}: no {PIECES_FILE} and no {BPE_FILE}")
+        moses = (_text(path, metadata, "from_code"), _text(path, metadata, "to_code"))
     found = read_ctranslate2(
         package / ARGOS_MODEL_FOLDER,
         languages,
         search=_SEARCH,
-        pieces=package / PIECES_FILE,
+        pieces=pieces,
+        moses=moses,
         first_token=str(metadata.get("target_prefix") or ""),
     )
     version = metadata.get("package_version")
@@ -128,8 +126,8 @@ def _is_read(path: PurePosixPath) -> bool:
     return len(path.parts) <= 2 or (len(path.parts) == 3 and inner == (ARGOS_MODEL_FOLDER,))
 
 
-def _code(path: Path, metadata: dict[str, Any], key: str) -> str:
+def _text(path: Path, metadata: dict[str, Any], key: str) -> str:
     code = metadata.get(key)
     if not isinstance(code, str) or not code:
         raise CheckpointError(f"{path}: {key} is not the code of a language")
-    return _CODES.get(code) or standard_code(code)
+    return code

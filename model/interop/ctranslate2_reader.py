@@ -13,7 +13,7 @@ from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError, TokenizerError
 from model.interop.ctranslate2.binary_format import Variables, read_binary
 from model.interop.ctranslate2.network import network_shape, starts_with_zeros
-from model.interop.ctranslate2.vocabulary import read_vocabularies
+from model.interop.ctranslate2.vocabulary import find_piece_files, read_vocabularies
 from model.interop.ctranslate2.weights import read_weights
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.config_files import CONFIG_FILE, TOKENIZER_FILE, read_object
@@ -34,8 +34,11 @@ from model.text.marian_tokenizer import (
     VOCABULARY_FILE,
     MarianTokenizer,
     SequenceEnds,
+    symbols,
 )
+from model.text.moses_pieces import BPE_FILE, named_piece
 from model.text.multilingual_tokenizer import PIECES_FILE, LanguageTokens, MultilingualTokenizer
+from model.text.sentence_pieces import SentencePieces
 
 _BLANK = "<blank>"
 _MAX_TARGET_TOKENS = 256
@@ -71,12 +74,14 @@ def read_ctranslate2(
     name: str | None = None,
     search: Search = Search(),
     pieces: Path | None = None,
+    moses: tuple[str, str] | None = None,
     first_token: str = "",
 ) -> ForeignModel:
     """Read and validate a folder. Raises `CheckpointError`.
 
     name         may end with the languages, if the folder's own name does not
     pieces       the SentencePiece model of both sides; None: those in the folder
+    moses        `pieces` has BPE codes instead; the languages of `MosesPieces`
     first_token  with which every translation starts
     """
     variables = read_binary(folder / CTRANSLATE2_FILE)
@@ -90,22 +95,15 @@ def read_ctranslate2(
     if pieces is None and (is_nllb or (folder / PIECES_FILE).exists()):
         tokenizer, pairs, ids = _multilingual(folder, config, source, languages)
     else:
-        found = (pieces, pieces) if pieces else _piece_files(folder)
+        found = (pieces, pieces) if pieces else find_piece_files(folder)
         tokenizer, pairs, ids = _separate(
-            folder, found, config, (source, target), variables, named, first_token
+            folder, found, config, (source, target), variables, named, first_token, moses
         )
         pad_id = ids.pop("pad_id")
-    shape = network_shape(variables, epsilon=config.layer_norm_epsilon, pad_id=pad_id, ids=ids)
-    for side, ours, theirs in (
-        ("source", tokenizer.source_vocab_size, shape.source_vocab_size),
-        ("target", tokenizer.target_vocab_size, shape.target_vocab_size),
-    ):
-        if ours != theirs:
-            added = pad_id is not None
-            raise CheckpointError(
-                f"{folder}: the {side} vocabulary has {ours - added} tokens, the model "
-                f"{theirs - added}"
-            )
+    sizes = tokenizer.source_vocab_size, tokenizer.target_vocab_size
+    shape = network_shape(
+        variables, sizes=sizes, epsilon=config.layer_norm_epsilon, pad_id=pad_id, ids=ids
+    )
     weights = read_weights(variables, shape, pad_is_added=pad_id is not None)
     check_tensors(Path(variables.origin), shape, weights)
     return ForeignModel(
@@ -174,15 +172,21 @@ def _separate(  # noqa: PLR0917
     variables: Variables,
     languages: Languages,
     first_token: str,
+    moses: tuple[str, str] | None,
 ) -> tuple[MarianTokenizer, list[Direction], dict[str, int]]:
     """Return a tokeniser with one table a side, the directions, and ids of special tokens."""
     pad_id = min(map(len, sides))
     renamed = [_with_pad(folder, tokens, config, pad_id) for tokens in sides]
-    content = {
-        SOURCE_PIECES_FILE: read_file(files[0]),
-        TARGET_PIECES_FILE: read_file(files[1]),
-        VOCABULARY_FILE: _json(renamed[0]),
-    }
+    if moses:
+        kept = {PAD, BOS, EOS, UNK, _BLANK, first_token, *symbols(renamed[0])}
+        renamed = [[x if x in kept else named_piece(x) for x in tokens] for tokens in renamed]
+        content = {BPE_FILE: read_file(files[0])}
+    else:
+        content = {
+            SOURCE_PIECES_FILE: read_file(files[0]),
+            TARGET_PIECES_FILE: read_file(files[1]),
+        }
+    content[VOCABULARY_FILE] = _json(renamed[0])
     if sides[0] != sides[1]:
         content[TARGET_VOCABULARY_FILE] = _json(renamed[1])
     ids = {token: index for index, token in enumerate(renamed[1])}
@@ -204,7 +208,9 @@ def _separate(  # noqa: PLR0917
     )
     pairs, symbol_of = directions(str(folder), renamed[0], languages)
     try:
-        tokenizer = MarianTokenizer(content, symbol_of, str(folder), ends)
+        for path in () if moses else dict.fromkeys(files):
+            SentencePieces(read_file(path), str(path))  # which names the file as it is called here
+        tokenizer = MarianTokenizer(content, symbol_of, str(folder), ends, moses)
     except TokenizerError as error:
         raise CheckpointError(str(error)) from None
     found = {"eos_id": tokenizer.eos_id, "pad_id": pad_id}
@@ -257,26 +263,6 @@ def _multilingual(
         "start_id": ids[config.decoder_start_token],
     }
     return tokenizer, select_pairs(str(folder), list(codes), languages), special
-
-
-def _piece_files(folder: Path) -> tuple[Path, Path]:
-    """Find the SentencePiece models of source and target. Raises `CheckpointError`."""
-    found = sorted(path for end in ("*.spm", "*.model") for path in folder.glob(end))
-    if len(found) == 1:
-        return found[0], found[0]
-    sides = [
-        [path for path in found if path.name.startswith(prefixes)]
-        for prefixes in (("source", "src"), ("target", "tgt", "trg"))
-    ]
-    if [len(side) for side in sides] == [1, 1]:
-        return sides[0][0], sides[1][0]
-    shown = ", ".join(path.name for path in found) or "none"
-    raise CheckpointError(
-        f"{folder}: a CTranslate2 folder does not contain what splits text into tokens; copy the "
-        f"SentencePiece models of the original model into it, {SOURCE_PIECES_FILE} and "
-        f"{TARGET_PIECES_FILE}, one *.model for both sides, or {PIECES_FILE} of M2M-100 or NLLB. "
-        f"Found: {shown}"
-    )
 
 
 def _named(folder: Path, name: str | None, languages: Languages) -> Languages:

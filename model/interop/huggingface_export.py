@@ -123,6 +123,8 @@ def _inexpressible(config: CheckpointConfig, form: Form) -> Iterator[str]:
     shape = config.transformer
     if config.marian_vocabulary and config.marian_vocabulary.ends != MARIAN_ENDS:
         yield "of a model whose sources do not end with </s> alone, as its tokeniser writes them"
+    if config.marian_vocabulary and config.marian_vocabulary.moses:
+        yield "of a model that splits text by Moses's rules"
     if shape.norm_order != form.norm_order:
         other = PEGASUS if form is MARIAN else MARIAN
         yield f"norm_order '{shape.norm_order}' (export {other.model_type} can)"

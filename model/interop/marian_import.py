@@ -22,6 +22,7 @@ from model.interop.ctranslate2_reader import read_ctranslate2
 from model.interop.firefox_reader import read_firefox
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.config_files import read_object
+from model.interop.huggingface.settings import VERBS
 from model.interop.huggingface_reader import read_huggingface, read_weights
 from model.interop.languages import NOT_GIVEN, Languages
 from model.interop.m2m100_reader import read_m2m100
@@ -87,7 +88,10 @@ def _check_paths(source: Path, destination: Path, verb: str, expected: str) -> N
     if not source.exists():
         raise CheckpointError(f"{source}: no such folder; expected {expected}")
     found = project_of(source)
-    if found != verb and not any(any(source.glob(pattern)) for pattern in _NEEDED[verb]):
+    has_files = any(any(source.glob(pattern)) for pattern in _NEEDED[verb])
+    if has_files and found and verb in VERBS.values():  # any project's folder has config.json
+        has_files = found in VERBS.values()
+    if found != verb and not has_files:
         step = f"{source}: not {expected}; use `attend import {found}`"
         reason = step if found else refusal(source)
         raise CheckpointError(reason or f"{source}: not {expected}")
@@ -130,6 +134,7 @@ def _write(
             separate=tokenizer.separate,
             target_symbols=tokenizer.target_symbols,
             ends=tokenizer.ends,
+            moses=tokenizer.moses,
         )
     else:
         multilingual = MultilingualVocabulary(

@@ -5,6 +5,7 @@ from pathlib import Path
 from model.checkpoint.config import CONFIG_FILE, FORMAT
 from model.errors import CheckpointError
 from model.interop.huggingface.config_files import read_object
+from model.interop.huggingface.settings import KINDS
 from model.interop.marian_folder import project_of
 
 _SUPPORTED = (
@@ -27,17 +28,6 @@ _FILES = (
     ("*.tar*", "an archive", "unpack it"),
 )  # fmt: skip
 """Pattern of a file, what it or its folder is, and the next step."""
-
-_LANGUAGE_MODEL = "a language model without an encoder"
-_KINDS = {
-    "t5": "T5", "mt5": "mT5", "umt5": "umT5", "mbart": "mBART", "bart": "BART", "fsmt": "FSMT",
-    "bert": "an encoder without a decoder", "roberta": "an encoder without a decoder",
-    "xlm-roberta": "an encoder without a decoder", "llama": _LANGUAGE_MODEL,
-    "mistral": _LANGUAGE_MODEL, "qwen2": _LANGUAGE_MODEL, "qwen3": _LANGUAGE_MODEL,
-    "gemma": _LANGUAGE_MODEL, "gemma2": _LANGUAGE_MODEL, "gemma3": _LANGUAGE_MODEL,
-    "gpt2": _LANGUAGE_MODEL, "nllb-moe": "a mixture of experts",
-}  # fmt: skip
-"""`model_type` of config.json → what it is."""
 
 
 def refusal(path: Path) -> str | None:
@@ -77,5 +67,5 @@ def _found(folder: Path) -> tuple[str, str]:
         return f"no {CONFIG_FILE} and no model of another project (it has {names[0]}, …)", step
     if (kind := values.get("model_type")) is None:
         return "", ""
-    called = _KINDS.get(str(kind), "another architecture")
+    called = KINDS.get(str(kind), "another architecture")
     return f"a Hugging Face model of type {kind!r}, {called}", ""

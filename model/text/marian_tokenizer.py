@@ -1,7 +1,8 @@
 """The tokeniser of Marian models in Hugging Face format: pieces and ids in separate files.
 
 `source.spm` and `target.spm` are SentencePiece models that split text; `vocab.json` maps pieces to
-ids, and `target_vocab.json` those of the target if it has separate ids.
+ids, and `target_vocab.json` those of the target if it has separate ids. With `bpe.model` instead,
+text is split by Moses's rules.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from model.errors import LanguageError, TokenizerError
+from model.text.moses_pieces import BPE_FILE, MosesPieces
 from model.text.piece_table import PieceTable, TableCodec, read_files
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
@@ -46,8 +48,9 @@ class MarianTokenizer(TableCodec):
     """The `TextCodec` of Marian models, and of others with pieces and ids in separate files.
 
     `files` maps file names to content, `target_symbols` languages to symbols (`fr` → `>>fra<<`),
-    empty for a model with a single target, which has no symbol. Pieces missing from the vocabulary
-    become `<unk>`. Raises `TokenizerError` for files that are damaged or inconsistent.
+    empty for a model with a single target, which has no symbol. `moses` has the languages of
+    `MosesPieces`. Pieces missing from the vocabulary become `<unk>`. Raises `TokenizerError` for
+    files that are damaged or inconsistent.
     """
 
     def __init__(
@@ -56,14 +59,12 @@ class MarianTokenizer(TableCodec):
         target_symbols: Mapping[str, str],
         origin: str,
         ends: SequenceEnds = MARIAN_ENDS,
+        moses: tuple[str, str] | None = None,
     ) -> None:
         self.files: Mapping[str, bytes] = dict(files)
         self.ends = ends
-        first = files[SOURCE_PIECES_FILE]
-        reader = SentencePieces(first, f"{origin}/{SOURCE_PIECES_FILE}")
-        target_reader = reader
-        if (second := files[TARGET_PIECES_FILE]) != first:
-            target_reader = SentencePieces(second, f"{origin}/{TARGET_PIECES_FILE}")
+        self.moses = moses
+        reader, target_reader = _splitters(files, origin, moses)
         self.source_pieces = _pieces(files, VOCABULARY_FILE, origin)
         self.separate = TARGET_VOCABULARY_FILE in files
         self.target_pieces = (
@@ -105,12 +106,14 @@ class MarianTokenizer(TableCodec):
         *,
         separate: bool,
         ends: SequenceEnds = MARIAN_ENDS,
+        moses: tuple[str, str] | None = None,
     ) -> Self:
         """Read the files of a folder, `target_vocab.json` if `separate`. Raises as the class."""
-        names = [SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE]
+        names = [BPE_FILE] if moses else [SOURCE_PIECES_FILE, TARGET_PIECES_FILE]
+        names.append(VOCABULARY_FILE)
         if separate:
             names.append(TARGET_VOCABULARY_FILE)
-        return cls(read_files(folder, names), target_symbols, str(folder), ends)
+        return cls(read_files(folder, names), target_symbols, str(folder), ends, moses)
 
     def can_translate_to(self, language: str) -> bool:
         return not self.target_symbols or language in self.target_symbols
@@ -168,6 +171,20 @@ class MarianTokenizer(TableCodec):
             piece, token_id = self.ends.first
             first = [Token(token_id, piece, 0, 0)]
         return [*first, *self._target.tokens(text), self._end(text)]
+
+
+def _splitters(
+    files: Mapping[str, bytes], origin: str, moses: tuple[str, str] | None
+) -> tuple[SentencePieces, SentencePieces] | tuple[MosesPieces, MosesPieces]:
+    """Return what splits the text of source and target; once if it is the same."""
+    if moses:
+        both = MosesPieces(files[BPE_FILE], moses, origin)
+        return both, both
+    first, second = files[SOURCE_PIECES_FILE], files[TARGET_PIECES_FILE]
+    reader = SentencePieces(first, f"{origin}/{SOURCE_PIECES_FILE}")
+    if second == first:
+        return reader, reader
+    return reader, SentencePieces(second, f"{origin}/{TARGET_PIECES_FILE}")
 
 
 def symbols(pieces: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from model.errors import TokenizerError
+from model.text.moses_pieces import MosesPieces
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -11,7 +12,7 @@ _WORD_START = "▁"
 
 
 class PieceTable:
-    """Converts text to ids and back by a SentencePiece model and a list of pieces.
+    """Converts text to ids and back by what splits text and a list of pieces.
 
     pieces   by id
     special  control symbols: no text becomes one, not even a run of unknown characters spelt
@@ -21,13 +22,13 @@ class PieceTable:
 
     def __init__(
         self,
-        sentence_pieces: SentencePieces,
+        splitter: SentencePieces | MosesPieces,
         pieces: Sequence[str],
         special: Collection[str],
         unknown: int,
     ) -> None:
         self.pieces = pieces
-        self._sentence_pieces = sentence_pieces
+        self._splitter = splitter
         self.unknown = unknown
         self._omitted = {*special, pieces[unknown]}
         self._ids = {piece: index for index, piece in enumerate(pieces) if piece not in special}
@@ -35,17 +36,17 @@ class PieceTable:
     def tokens(self, text: str) -> list[Token]:
         return [
             Token(self._ids.get(piece, self.unknown), piece, start, end)
-            for _, piece, start, end in self._sentence_pieces.split(text)
+            for _, piece, start, end in self._splitter.split(text)
         ]
 
     def ids(self, text: str) -> list[int]:
         """Return the ids of `tokens`, without spans, which is much faster."""
-        return [self._ids.get(piece, self.unknown) for piece in self._sentence_pieces.pieces(text)]
+        return [self._ids.get(piece, self.unknown) for piece in self._splitter.pieces(text)]
 
     def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """Convert ids to text and its tokens, with their spans in that text."""
         pieces = [self.pieces[token_id] for token_id in ids]
-        joined, joined_spans = self._sentence_pieces.join(
+        joined, joined_spans = self._splitter.join(
             [piece for piece in pieces if piece not in self._omitted]
         )
         # A piece that the SentencePiece model lacks keeps its ▁.

@@ -78,7 +78,7 @@ class TextCodec(Protocol):
         """Whether any of the source ids is unknown."""
 
     def piece(self, token_id: int) -> str:
-        """Return the piece of a target id; `▁` marks the start of a word."""
+        """Return the piece of a target id; `▁` marks the start of a word (Moses: its end)."""
 
 
 class TrainingCodec(TextCodec, Protocol):

@@ -50,10 +50,10 @@ class WarmStart:
                 f"attend's own and Marian's models can"
             )
         if isinstance(tokenizer, MarianTokenizer):
-            if tokenizer.ends != MARIAN_ENDS:
+            if tokenizer.ends != MARIAN_ENDS or tokenizer.moses:
                 raise TrainingError(
-                    f"{folder}: its sources do not end with </s> alone, as in training; only "
-                    f"models whose sources do, such as Marian's, can be trained"
+                    f"{folder}: its sources do not end with </s> alone, as in training, or Moses's "
+                    f"rules split them; only models such as Marian's can be trained"
                 )
             self._check_imported(config)
         vocab_size = config.tokenizer.vocab_size

@@ -58,10 +58,16 @@ _GLOBAL = ("num_heads", "pre_norm", "activation")
 
 
 def network_shape(
-    variables: Variables, *, epsilon: float | None, pad_id: int | None, ids: dict[str, int]
+    variables: Variables,
+    *,
+    sizes: tuple[int, int],
+    epsilon: float | None,
+    pad_id: int | None,
+    ids: dict[str, int],
 ) -> TransformerConfig:
     """Return the configuration of a model.
 
+    sizes    tokens of source and target, with a `<pad>` that is inserted
     epsilon  of LayerNorm, by config.json
     pad_id   the id at which a `<pad>` is inserted on both sides; None: the vocabulary has one
     ids      `eos_id`; `start_id` unless the decoder starts with zeros; `pad_id` of the vocabulary
@@ -92,6 +98,12 @@ def network_shape(
         reasons = "; ".join(faults)
         raise CheckpointError(f"{variables.origin}: attend cannot run this model: {reasons}")
     added = pad_id is not None
+    for side, size, n_rows in zip(("source", "target"), sizes, (rows, target_rows), strict=True):
+        if size - added != n_rows:
+            raise CheckpointError(
+                f"{variables.origin}: the {side} vocabulary has {size - added} tokens, the model "
+                f"{n_rows}"
+            )
     values: dict[str, object] = {
         "d_model": width,
         "d_ff": _rows_of(variables, "encoder/layer_0/ffn/linear_0/weight"),

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from model.checkpoint.config import read_file
 from model.errors import CheckpointError
+from model.text.marian_tokenizer import SOURCE_PIECES_FILE, TARGET_PIECES_FILE
+from model.text.multilingual_tokenizer import PIECES_FILE
 
 
 def read_vocabularies(folder: Path, unknown: str) -> tuple[list[str], list[str]]:
@@ -24,6 +26,26 @@ def read_vocabularies(folder: Path, unknown: str) -> tuple[list[str], list[str]]
         )
     tokens = _read(source, unknown)
     return tokens, tokens if source == target else _read(target, unknown)
+
+
+def find_piece_files(folder: Path) -> tuple[Path, Path]:
+    """Find the SentencePiece models of source and target. Raises `CheckpointError`."""
+    found = sorted(path for end in ("*.spm", "*.model") for path in folder.glob(end))
+    if len(found) == 1:
+        return found[0], found[0]
+    sides = [
+        [path for path in found if path.name.startswith(prefixes)]
+        for prefixes in (("source", "src"), ("target", "tgt", "trg"))
+    ]
+    if [len(side) for side in sides] == [1, 1]:
+        return sides[0][0], sides[1][0]
+    shown = ", ".join(path.name for path in found) or "none"
+    raise CheckpointError(
+        f"{folder}: a CTranslate2 folder does not contain what splits text into tokens; copy the "
+        f"SentencePiece models of the original model into it, {SOURCE_PIECES_FILE} and "
+        f"{TARGET_PIECES_FILE}, one *.model for both sides, or {PIECES_FILE} of M2M-100 or NLLB. "
+        f"Found: {shown}"
+    )
 
 
 def _find(folder: Path, name: str) -> Path | None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from model.checkpoint.config import FORMAT
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.decoding.processors import LogitsProcessors
 from model.decoding.rules import HuggingFaceRule
@@ -246,6 +247,16 @@ def read_settings(folder: Path, form: type[MarianConfig] = MarianConfig) -> Sett
 
 
 _MODEL_TYPES: dict[type[MarianConfig], str] = {MarianConfig: "marian", M2M100Config: "m2m_100"}
+_LANGUAGE_MODEL = "a language model without an encoder"
+KINDS = {
+    "t5": "T5", "mt5": "mT5", "umt5": "umT5", "mbart": "mBART", "bart": "BART", "fsmt": "FSMT",
+    "bert": "an encoder without a decoder", "roberta": "an encoder without a decoder",
+    "xlm-roberta": "an encoder without a decoder", "llama": _LANGUAGE_MODEL,
+    "mistral": _LANGUAGE_MODEL, "qwen2": _LANGUAGE_MODEL, "qwen3": _LANGUAGE_MODEL,
+    "gemma": _LANGUAGE_MODEL, "gemma2": _LANGUAGE_MODEL, "gemma3": _LANGUAGE_MODEL,
+    "gpt2": _LANGUAGE_MODEL, "nllb-moe": "a mixture of experts",
+}  # fmt: skip
+"""`model_type` of others → what they are."""
 VERBS = {"marian": "marian", "m2m_100": "m2m100"}
 """`model_type` → the verb of `attend import`."""
 
@@ -255,10 +266,17 @@ def check_model_type(path: Path, values: Mapping[str, Any], form: type[MarianCon
     found, expected = values.get("model_type"), _MODEL_TYPES[form]
     if found == expected:
         return
-    if found in VERBS:
+    if str(found) in VERBS:
         raise CheckpointError(f"{path}: model_type {found!r}; use `attend import {VERBS[found]}`")
+    if values.get("format") == FORMAT:
+        raise CheckpointError(
+            f"{path}: a checkpoint of attend, which needs no import: `attend serve --checkpoint "
+            f"{path.parent}`"
+        )
     known = " and ".join(map(repr, VERBS))
-    raise CheckpointError(f"{path}: model_type {found!r}, attend imports only {known}")
+    kind = f" ({KINDS[str(found)]})" if str(found) in KINDS else ""
+    called = f"model_type {found!r}{kind}" if found else "no model_type"
+    raise CheckpointError(f"{path}: {called}; attend imports only {known}")
 
 
 _Model = TypeVar("_Model", bound=BaseModel)

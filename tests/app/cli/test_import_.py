@@ -136,7 +136,7 @@ def test_a_name_on_the_hub(
 @pytest.mark.parametrize(
     ("verb", "model_type", "said"),
     [
-        ("marian", "bart", "model_type 'bart', attend imports only 'marian' and 'm2m_100'"),
+        ("marian", "bart", "model_type 'bart' (BART); attend imports only 'marian'"),
         ("marian", "m2m_100", "model_type 'm2m_100'; use `attend import m2m100`"),
         ("m2m100", "marian", "model_type 'marian'; use `attend import marian`"),
     ],

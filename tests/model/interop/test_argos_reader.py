@@ -1,6 +1,7 @@
 """Packages of Argos Translate: read like CTranslate2's folders, and unpacked with care."""
 
 import json
+import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from model.interop import argos_reader
 from model.interop.languages import Languages
 from model.interop.marian_folder import project_of
 from model.interop.marian_import import import_argos
-from tests.argos_package import pack, write_package
+from tests.argos_package import pack, write_bpe_package, write_package
 from tests.ctranslate2_folder import WORDS
 from tests.marian_folder import change_json
 
@@ -58,17 +59,32 @@ def test_languages_may_be_given(tmp_path: Path) -> None:
     assert config.directions == [("en", "fr-CA")]
 
 
+def test_a_package_with_bpe_codes(tmp_path: Path) -> None:
+    pytest.importorskip("sacremoses")
+    ours = imported(write_bpe_package(tmp_path / "en_pt", to_code="pb"))
+    vocabulary = ours.config.marian_vocabulary
+    assert vocabulary is not None
+    assert vocabulary.moses == ("en", "pb")  # as argostranslate calls them
+    ids = ours.tokenizer.source_ids("in the cat, and (do)!", "pt-BR")
+    pieces = [ours.tokenizer.piece(token_id) for token_id in ids]
+    assert " ".join(pieces) == "i n▁ the▁ cat▁ ,▁ and▁ (▁ d o▁ )▁ !▁"
+    assert ours.tokenizer.decode(ids) == "in the cat, and (do)!"
+
+
+def test_bpe_codes_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    with pytest.raises(CheckpointError, match="pip install 'sacremoses"):
+        imported(write_bpe_package(tmp_path / "en_fr"))
+
+
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "another type": (
         lambda folder: change_json(folder / "metadata.json", type="sbd"),
         "a package of type 'sbd'; attend imports those of type 'translate'",
     ),
     "no pieces": (
-        lambda folder: (folder / "sentencepiece.model").unlink(), "no sentencepiece.model",
-    ),
-    "bpe": (
-        lambda folder: (folder / "sentencepiece.model").rename(folder / "bpe.model"),
-        "splits text by Moses's rules and bpe.model; attend .*`attend pull opus-mt-en-fr`",
+        lambda folder: (folder / "sentencepiece.model").unlink(),
+        "no sentencepiece.model and no bpe.model",
     ),
     "no code": (
         lambda folder: change_json(folder / "metadata.json", to_code=None),

@@ -227,7 +227,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "other languages": (changing("tokenizer_config.json", language_codes="mine"),
         "tokenizer_config.json: language_codes 'mine'; attend knows 'm2m100', 'wmt21'"),
     "another architecture": (changing("config.json", model_type="nllb-moe"),
-        "config.json: model_type 'nllb-moe', attend imports only 'marian' and 'm2m_100'"),
+        "config.json: model_type 'nllb-moe' (a mixture of experts); attend imports only 'marian'"),
     "a Marian model": (changing("config.json", model_type="marian"),
         "config.json: model_type 'marian'; use `attend import marian`"),
     "too small a vocabulary": (changing("config.json", vocab_size=90),

@@ -89,6 +89,16 @@ def test_imports_of_something_else_name_the_step(verb: str, tmp_path: Path) -> N
         convert(source, new)
 
 
+@pytest.mark.parametrize("verb", ["marian", "m2m100"])
+def test_a_config_of_another_project_names_its_verb(verb: str, tmp_path: Path) -> None:
+    source = tmp_path / "model"
+    source.mkdir()
+    for file in ("config.json", "shared_vocabulary.json", "model.bin"):
+        (source / file).write_text("{}")
+    with pytest.raises(CheckpointError, match=r"not an? .*; use `attend import ctranslate2`"):
+        IMPORTERS[verb](source, tmp_path / "ours")
+
+
 @pytest.mark.parametrize(
     ("kind", "called"),
     [("t5", "T5"), ("mbart", "mBART"), ("llama", "a language model"), ("x", "another")],

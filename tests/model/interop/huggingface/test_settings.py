@@ -55,10 +55,23 @@ def test_unsupported_searches(tmp_path: Path, generation: dict[str, Any], fault:
     assert fault in refusal(folder_of(tmp_path, CONFIG, generation))
 
 
-@pytest.mark.parametrize("kind", ["bert", "t5", "nllb-moe", None])
-def test_other_architectures(tmp_path: Path, kind: str | None) -> None:
-    told = refusal(folder_of(tmp_path, CONFIG | {"model_type": kind}))
-    assert f"model_type {kind!r}, attend imports only 'marian'" in told
+@pytest.mark.parametrize(
+    ("kind", "called"),
+    [
+        ("bert", "model_type 'bert' (an encoder without a decoder); attend imports only 'marian'"),
+        ("nllb-moe", "model_type 'nllb-moe' (a mixture of experts); attend imports only 'marian'"),
+        ("x", "model_type 'x'; attend imports only 'marian' and 'm2m_100'"),
+        (["t5"], "model_type ['t5']; attend imports only 'marian' and 'm2m_100'"),
+        (None, "no model_type; attend imports only 'marian' and 'm2m_100'"),
+    ],
+)
+def test_other_architectures(tmp_path: Path, kind: object, called: str) -> None:
+    assert called in refusal(folder_of(tmp_path, CONFIG | {"model_type": kind}))
+
+
+def test_a_checkpoint_of_attend_needs_no_import(tmp_path: Path) -> None:
+    told = refusal(folder_of(tmp_path, {"format": "attend"}))
+    assert "a checkpoint of attend, which needs no import: `attend serve --checkpoint" in told
 
 
 @pytest.mark.parametrize(
