@@ -141,6 +141,8 @@ def _same_units(
         found = {another for reading in readings for another in by_reading.get(reading, ())}
         if not found or any(_family(another) & _family(unit) for another, _ in found):
             continue
+        if not is_checked(written, unit) and all(another == _PART for another, _ in found):
+            continue
         bare = [in_digits for another, in_digits in found if not another]
         if bare and not (is_checked(written, unit) and all(bare)):
             continue
@@ -257,6 +259,7 @@ def _said(
         sign = currency_before(text, number.start())
         scale = scale_at(text, at, language, is_money=sign is not None)
         unit = unit_at(text, scale.end if scale else at, language)
+        at = unit.end if unit else at  # a power may be a digit: `km2`
         names, written = (frozenset({sign}), sign) if sign else _named(text, unit)
         before = max(number.start() - 10, 0)
         may_be_time = not (is_strict and halves_known) or bool(

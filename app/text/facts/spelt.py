@@ -121,8 +121,8 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
         and not (one.value == 2 and (not_paired or _TWO.search(translation)))
         and not _is_hour_of_12(one, source, translation, values, languages)
     ]
-    if not lost or _are_year(read, values):
-        return False
+    if not lost or any(one.value * 100 + last.value in values for one, last in pairwise(read)):
+        return False  # two numbers side by side are a year: `nineteen eighty`
     if not all(_may_be_unsaid(one, source, languages[0]) for one in lost):
         return True
     return _adds_number(source, translation, languages)
@@ -223,13 +223,11 @@ def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) ->
 
 def _lacks_round_number(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a dozen, or about fifteen, is missing."""
-    wanted = {
-        value for word in ABOUT.findall(source)
-        for value in numbers_in_words(word, languages[0])
-    }  # fmt: skip
-    if not wanted or not knows_words_of(languages[-1]):
+    words = ABOUT.findall(source)
+    wanted = {value for word in words for value in numbers_in_words(word, languages[0])}
+    if not wanted:
         return False
-    if any(word in translation for word in ABOUT.findall(source) if word != "dozen"):
+    if any(word in translation for word in words if word != "dozen"):
         return True
     values = values_of(translation, languages[-1])
     return not wanted <= values and not (wanted == {15} and values & {2, 14})
@@ -252,8 +250,3 @@ def _lacks_unit(
         ):
             return True
     return False
-
-
-def _are_year(read: Sequence[Spelt], values: Set[int]) -> bool:
-    """Whether two numbers side by side are a year that the other text has: `nineteen eighty`."""
-    return any(one.value * 100 + another.value in values for one, another in pairwise(read))

@@ -176,7 +176,7 @@ class _Writer:
             return NumberForm(start, unit.end, minus + self._with_sign(written, money))
         if unit.names == {PERCENT}:
             return NumberForm(start, unit.end, minus + self._percent(written))
-        if is_word and not self._with_nouns:
+        if is_word and not (self._with_nouns and len(unit.names) == 1):
             return NumberForm(start, end, minus + written)
         return NumberForm(start, unit.end, minus + self._measure(written, value, unit, is_word))
 

@@ -58,6 +58,9 @@ def test_the_whole_stays_a_whole(source: str, translation: str, same: bool) -> N
         ("Sales fell by 12 %", "Les ventes sont à 12 %", True),
         ("more than 5", "moins de 5", False),
         ("no more than 5", "pas plus de 5", True),
+        ("3 glaciers flow down", "3 glaciers coulent de la montagne", True),
+        ("climb 3 walls", "grimper 3 murs, plongée sous-marine", True),
+        ("update 3 files, less than 5", "modifier 3 fichiers, moins de 5", True),
     ],
 )
 def test_a_bound_or_a_change_is_not_its_opposite(source: str, translation: str, same: bool) -> None:

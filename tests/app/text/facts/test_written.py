@@ -36,6 +36,17 @@ def test_numbers_are_written_as_the_target_language_does(english: str, french: s
 
 
 @pytest.mark.parametrize(
+    ("text", "source", "target"),
+    [("300 000 livres", "fr", "en"), ("50 couronnes", "fr", "en"), ("5,000 pounds", "en", "fr")],
+)
+def test_a_noun_of_several_meanings_is_left_to_the_model(
+    text: str, source: str, target: str
+) -> None:
+    [form] = number_forms(text, source, target, with_nouns=True)
+    assert text[form.end :] == f" {text.rsplit(maxsplit=1)[-1]}"
+
+
+@pytest.mark.parametrize(
     ("text", "source", "target", "written"), cases(__file__, "each_language_has_its_convention")
 )
 def test_each_language_has_its_convention(
