@@ -7,7 +7,8 @@
     openai          {"error": {"message": "…", "type": "…", "param": …, "code": "…"}}
     extensions      {"code": …, "message": "…"}
     undecided       a problem document with a member `error`, for a request on a shared path that
-                    could be of either dialect; 400, as in LibreTranslate, if its body is invalid
+                    could be of either dialect; with LibreTranslate's status, but 422 for
+                    missing fields
 
 `app.wire.problems.KINDS` has the status codes; Google's, OpenAI's and the extensions' dialects have
 LibreTranslate's, but 401 for a missing key.
@@ -28,7 +29,7 @@ from starlette.types import Scope
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages.served import language_name
 from app.observe.logs import log_failure
-from app.wire.problems import Kind, detail_of, headers_of, kind_of, problem_response
+from app.wire.problems import KINDS, Kind, detail_of, headers_of, kind_of, problem_response
 
 Dialect = Literal[
     "native", "libretranslate", "deepl", "google", "openai", "extensions", "undecided"
@@ -125,6 +126,8 @@ def failure_response(error: Exception, scope: Scope) -> Response:
 def _status(kind: Kind, dialect: Dialect) -> int:
     if dialect == "deepl":
         return kind.deepl or kind.status
+    if dialect == "undecided" and kind is KINDS[InvalidRequestError]:
+        return kind.status
     if dialect != "libretranslate" and kind.status == HTTPStatus.UNAUTHORIZED:
         return kind.status
     return kind.libretranslate or kind.status

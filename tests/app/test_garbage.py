@@ -71,7 +71,7 @@ class Client:
         ("/v2/translate", {"text": ["The cat."], "target_lang": "FR"}, 200),
         ("/detect", {"text": "The cat."}, 200),
         ("/translate", CAT | {"target": "xx"}, 404),
-        ("/translate", {}, 400),
+        ("/translate", {}, 422),
         ("/nothing", {}, 404),
     ],
 )

@@ -1,6 +1,7 @@
 """Request bodies: limited in size, as JSON or a form."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -19,6 +20,8 @@ MAX_FORM_FIELDS = 20_000
 
 LARGE = 16_000
 """Bytes; parsing and validating as many takes up to half a millisecond."""
+
+MAX_KEY = 50
 
 Form = dict[str, object]
 """A string for each name, or a list if a name occurs several times."""
@@ -170,7 +173,8 @@ class RepeatedKeyError(ValueError):
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise RepeatedKeyError("an object has the same key twice")
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise RepeatedKeyError(f"an object has the key {json.dumps(key[:MAX_KEY])} twice")
     return values
 
 

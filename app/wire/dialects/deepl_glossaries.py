@@ -58,7 +58,9 @@ class DeepLGlossaryRequest(DictionaryRequest):
 
 class _GlossaryRequest(LenientRequest):
     name: Name | None = None
-    dictionaries: Annotated[tuple[DictionaryRequest, ...], Field(max_length=MAX_DICTIONARIES)] = ()
+    dictionaries: Annotated[
+        list[DictionaryRequest], Field(max_length=MAX_DICTIONARIES, fail_fast=True)
+    ] = Field([])
 
     @classmethod
     def parse(cls, values: object) -> Self:
@@ -75,7 +77,8 @@ class MultilingualGlossaryRequest(_GlossaryRequest):
 
     name: Name
     dictionaries: Annotated[
-        tuple[DictionaryRequest, ...], Field(min_length=1, max_length=MAX_DICTIONARIES)
+        list[DictionaryRequest],
+        Field(min_length=1, max_length=MAX_DICTIONARIES, fail_fast=True),
     ]
 
 

@@ -16,7 +16,7 @@ from app.errors import InvalidRequestError
 from app.languages.served import fits
 from app.translation.answers import TranslateAnswer
 from app.translation.language_paths import AUTO
-from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, Texts
+from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest
 
 _PLACEHOLDER = re.compile(r"</?b\d+>")
@@ -27,7 +27,7 @@ class ImmersiveRequest(LenientRequest):
     """The body of POST /imme."""
 
     source_lang: str = Field(AUTO, max_length=MAX_LANGUAGE_CODE)
-    target_lang: str = Field(max_length=MAX_LANGUAGE_CODE)
+    target_lang: LanguageCode
     text_list: Texts
 
     def native(self) -> TranslateRequest:
@@ -57,7 +57,7 @@ class KissRequest(LenientRequest):
     text: str | None = None
     texts: Texts | None = None
     source: str = Field(AUTO, max_length=MAX_LANGUAGE_CODE, alias="from")
-    target: str = Field(max_length=MAX_LANGUAGE_CODE, alias="to")
+    target: LanguageCode = Field(alias="to")
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
@@ -79,7 +79,9 @@ class HcfyRequest(LenientRequest):
     text: str
     source: str | None = None
     destination: list[str] = Field(
-        min_length=1, description="Targets; the first that is not the language of the text is used."
+        min_length=1,
+        fail_fast=True,
+        description="Targets; the first that is not the language of the text is used.",
     )
 
     def native(self, codes: Mapping[str, str], detected: str | None) -> TranslateRequest:
@@ -134,7 +136,7 @@ class DeepLXRequest(LenientRequest):
 
     text: str
     source_lang: str = Field(AUTO, max_length=MAX_LANGUAGE_CODE)
-    target_lang: str = Field(max_length=MAX_LANGUAGE_CODE)
+    target_lang: LanguageCode
     tag_handling: Literal["", "html", "xml"] = ""
 
     def native(self) -> TranslateRequest:

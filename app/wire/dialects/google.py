@@ -13,7 +13,7 @@ from app.languages.detection import DetectedLanguage
 from app.translation.answers import TranslateAnswer, Translation
 from app.translation.language_paths import AUTO
 from app.wire.dialects.libretranslate import UNDETECTED
-from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, Texts
+from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest
 
 
@@ -26,7 +26,7 @@ class GoogleDetectRequest(LenientRequest):
 class GoogleRequest(GoogleDetectRequest):
     """The parameters of /language/translate/v2. `model` and unknown fields are ignored."""
 
-    target: str = Field(max_length=MAX_LANGUAGE_CODE, description="BCP-47 code.")
+    target: LanguageCode = Field(description="BCP-47 code.")
     source: str | None = Field(None, max_length=MAX_LANGUAGE_CODE, description="Else detected.")
     format: Literal["html", "text"] = "html"
 
@@ -133,7 +133,7 @@ class WebRequest(LenientRequest):
 
     q: Texts
     sl: str = Field(AUTO, max_length=MAX_LANGUAGE_CODE, description="Source; auto: detected.")
-    tl: str = Field(max_length=MAX_LANGUAGE_CODE, description="Target.")
+    tl: LanguageCode = Field(description="Target.")
     dj: str = Field("0", description="1: an object with names instead of lists.")
 
     def native(self) -> TranslateRequest:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from app.errors import InvalidRequestError
 from app.languages.detection import DetectedLanguage
 from app.translation.answers import TranslateAnswer, Translation
 from app.wire.native.fields import (
@@ -63,6 +64,8 @@ class _Request(LenientRequest):
         """
         if isinstance(values, dict):
             values = {name: value for name, value in values.items() if value not in ("", [])}
+            if "q" not in values and "text" in values:  # a form: objects with text are native
+                raise InvalidRequestError.at("/q", "A form has q; only a JSON object has text")
         return super().parse(values)
 
     q: Q

@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from uuid import uuid4
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from app.errors import InvalidRequestError
 from app.languages.served import language_name, own_name
@@ -38,11 +39,25 @@ class TextPart(BaseModel):
     text: str
 
 
+def _content(value: Any) -> Any:
+    if isinstance(value, str) or (
+        isinstance(value, list)
+        and all(
+            isinstance(part, dict)
+            and part.get("type") == "text"
+            and isinstance(part.get("text"), str)
+            for part in value
+        )
+    ):
+        return value
+    raise PydanticCustomError("content", "Input should be a string or a list of parts of type text")
+
+
 class Message(BaseModel):
     """A message of the conversation."""
 
     role: str
-    content: str | list[TextPart]
+    content: Annotated[str | list[TextPart], BeforeValidator(_content)]
 
     @property
     def text(self) -> str:
@@ -54,7 +69,7 @@ class ChatRequest(LenientRequest):
     """The body of POST /v1/chat/completions; fields that sample or limit have no effect."""
 
     model: str = Field(MODEL, max_length=200)
-    messages: list[Message] = Field(min_length=1)
+    messages: list[Message] = Field(min_length=1, fail_fast=True)
     stream: bool = False
 
     def native(self, targets: Sequence[str]) -> TranslateRequest:

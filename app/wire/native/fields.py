@@ -3,8 +3,16 @@
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from app.errors import FieldError, InvalidRequestError
 from app.translation.requests import AttentionSelection
@@ -41,10 +49,22 @@ TEXTS_SCHEMA = WithJsonSchema(
 Texts = Annotated[list[str], BeforeValidator(read_texts), TEXTS_SCHEMA]
 
 
+MAX_MEMBERS = 100
+"""Members of an object without unknown fields; each of those would be an error of its own."""
+
+
 class WireRequest(BaseModel):
     """A body: unknown fields are rejected, and values are not converted to other types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _limit_unknown(cls, values: Any) -> Any:
+        forbidden = cls.model_config.get("extra") == "forbid"
+        if forbidden and isinstance(values, dict) and len(values) > MAX_MEMBERS:
+            raise PydanticCustomError("members", f"Input should have at most {MAX_MEMBERS} members")
+        return values
 
     @classmethod
     def parse(cls, values: object) -> Self:
@@ -52,14 +72,33 @@ class WireRequest(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise InvalidRequestError(
-            [FieldError(_pointer(fault["loc"]), fault["msg"]) for fault in faults]
-        )
+            faults = error.errors(include_url=False, include_input=False)
+        raise InvalidRequestError([FieldError(_pointer(one), _detail(one)) for one in faults])
 
 
-def _pointer(loc: tuple[int | str, ...]) -> str:
+_DETAILS = {
+    "dict_type": "Input should be an object",
+    "extra_forbidden": "Unknown field",
+    "list_type": "Input should be a list",
+    "model_type": "Input should be an object",
+    "too_long": "Input should be a list of at most {max_length} items",
+    "too_short": "Input should be a list of at least {min_length} item",
+    "tuple_type": "Input should be a list",
+}
+"""Messages in JSON's terms, where pydantic's are in Python's."""
+
+_KEY = "key"
+"""In the context of an error: where in the field it is."""
+
+
+def _pointer(fault: ErrorDetails) -> str:
+    loc = fault["loc"] + fault.get("ctx", {}).get(_KEY, ())
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)
+
+
+def _detail(fault: ErrorDetails) -> str:
+    detail = _DETAILS.get(fault["type"])
+    return fault["msg"] if detail is None else detail.format_map(fault.get("ctx", {}))
 
 
 MAX_BEAM_SIZE = 8
@@ -69,16 +108,25 @@ MAX_LANGUAGE_CODE = 35
 MAX_TERM = 1024
 """Maximum characters of a term."""
 
-_CODE = Field(min_length=1, max_length=MAX_LANGUAGE_CODE)
+
+def _code(value: Any) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_LANGUAGE_CODE:
+        raise PydanticCustomError("code", "Input should be a language code, such as fr")
+    return value
+
+
+LanguageCode = Annotated[
+    str, Field(min_length=1, max_length=MAX_LANGUAGE_CODE), BeforeValidator(_code)
+]
 _GIVEN_SOURCE = Field(description="BCP-47 code; optional if the target implies it.")
 _SOURCE = Field(
     description="BCP-47 code; auto: detected for each text. Default: the only source of the "
     "target, unless another language is far likelier."
 )
 _TARGET = Field(description="BCP-47 code; optional if the source implies it.")
-GivenSource = Annotated[str | None, _CODE, _GIVEN_SOURCE]
-Source = Annotated[str | None, _CODE, _SOURCE]
-Target = Annotated[str | None, _CODE, _TARGET]
+GivenSource = Annotated[LanguageCode | None, _GIVEN_SOURCE]
+Source = Annotated[LanguageCode | None, _SOURCE]
+Target = Annotated[LanguageCode | None, _TARGET]
 BeamSize = Annotated[
     int | None, Field(ge=1, le=MAX_BEAM_SIZE, description="1 is greedy. Default: the checkpoint's.")
 ]
@@ -155,35 +203,38 @@ AttentionChoice = Annotated[
 ]
 
 
-def _term(value: Any) -> str:
+def _term(value: Any, key: int | str) -> str:
     """Strip whitespace; lone surrogates become U+FFFD, as in texts."""
+    expected = None
     if not isinstance(value, str):
-        raise PydanticCustomError("term", "A term should be a string")
-    if not 1 <= len(term := value.strip()) <= MAX_TERM:
-        raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
-    if len(term.splitlines()) > 1:
-        raise PydanticCustomError("term", "A term should have no line break")
-    return without_surrogates(term)
+        expected = "be a string"
+    elif not 1 <= len(term := value.strip()) <= MAX_TERM:
+        expected = f"have 1 to {MAX_TERM} characters"
+    elif len(term.splitlines()) > 1:
+        expected = "have no line break"
+    else:
+        return without_surrogates(term)
+    raise PydanticCustomError("term", f"A term should {expected}", {_KEY: (key,)})
 
 
 def _entries(value: Any) -> dict[str, str]:
-    """Validate as a whole, since an error's location would quote a term."""
+    """Validate as a whole: a large object may have as many faults as members."""
     if not isinstance(value, dict):
         raise PydanticCustomError("glossary", "Input should be an object")
-    return {_term(source): _term(target) for source, target in value.items()}
+    return {_term(source, source): _term(target, source) for source, target in value.items()}
 
 
 _TERM = Field(min_length=1, max_length=MAX_TERM)
 
 
-def _terms(value: Any) -> Any:
-    if isinstance(value, str):
+def _terms(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
         raise PydanticCustomError("terms", "Input should be a list of strings")
-    return value
+    return tuple(_term(term, index) for index, term in enumerate(value))
 
 
 Terms = Annotated[
-    tuple[Annotated[str, BeforeValidator(_term), _TERM], ...],
+    tuple[Annotated[str, _TERM], ...],
     BeforeValidator(_terms),
     Field(strict=False, description="Terms to leave untranslated."),
 ]

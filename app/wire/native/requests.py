@@ -37,7 +37,7 @@ MAX_POSITIONS = 512
 
 Tags = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=100)], ...],
-    Field(max_length=1000, strict=False),
+    Field(max_length=1000, strict=False, fail_fast=True),
 ]
 """Element names."""
 

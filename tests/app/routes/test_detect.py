@@ -32,7 +32,7 @@ async def test_one_text_is_a_list_of_one(served: Client) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "slug"),
     [
-        ({}, 400, "invalid-request"),
+        ({}, 422, "invalid-request"),
         ({"text": []}, 422, "invalid-request"),
         ({"text": ["a"] * 3}, 422, "invalid-request"),
         ({"text": "a", "target": "fr"}, 422, "invalid-request"),

@@ -128,8 +128,8 @@ async def test_detect_in_a_list_and_in_nothing(client: Client) -> None:
     assert one == (await client.post("/detect", json={"q": FRENCH})).json()
     assert nothing == [{"confidence": 0, "language": "en"}]
     assert native[0][0]["confidence"] <= 1
-    for response in (missing, empty):
-        assert refusal(response, 400, "error") == "Invalid request: missing q parameter"
+    assert refusal(missing, 400, "error") == "q: A form has q; only a JSON object has text"
+    assert refusal(empty, 400, "error") == "Invalid request: missing q parameter"
 
 
 async def test_detect_wants_a_key_if_there_are_any(serve: Serve) -> None:
@@ -188,7 +188,7 @@ async def test_a_fault_is_a_400_by_name(serve: Serve, changed: dict[str, Any], n
 @pytest.mark.parametrize(
     ("form", "named"),
     [
-        ("text=cat&target=fr", "Invalid request: missing q parameter"),
+        ("text=cat&target=fr", "q: A form has q; only a JSON object has text"),
         ("q=cat&target=fr", "Invalid request: missing source parameter"),
         ("q=cat&source=en&source=fr&target=fr", "source: "),
         ("q=cat&source=en&target=fr&alternatives=1.5", "is not a number"),
@@ -251,11 +251,11 @@ async def test_frontend_settings(serve: Serve) -> None:
 )
 async def test_missing_texts_fail_in_both_dialects(client: Client, path: str, body: bytes) -> None:
     response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
-    assert response.status_code == httpx.codes.BAD_REQUEST
+    assert response.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     document = response.json()
     assert document["error"] == "Invalid request: missing q parameter"
     assert document["errors"][0]["pointer"] == "/text"
-    assert document["status"] == httpx.codes.BAD_REQUEST
+    assert document["status"] == httpx.codes.UNPROCESSABLE_ENTITY
 
 
 @pytest.mark.parametrize(

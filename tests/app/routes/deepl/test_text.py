@@ -136,7 +136,7 @@ async def test_options_that_change_nothing(client: Client) -> None:
         ({"source_lang": "XX"}, "source_lang: not supported"),
         ({"translation_memory_id": "x"}, "translation_memory_id: Not supported"),
         ({"text": ["cat"] * 5}, "at most 4"),
-        ({"text": ["cat"] * 51}, "text: Value should have at most 50 items"),
+        ({"text": ["cat"] * 51}, "text: Input should be a list of at most 50 items"),
         ({"source_lang": "EN-US"}, "source_lang: EN-US is only a target; expected EN"),
         ({"source_lang": "pt-br"}, "source_lang: PT-BR is only a target; expected PT"),
     ],
