@@ -266,8 +266,8 @@ def check_model_type(path: Path, values: Mapping[str, Any], form: type[MarianCon
     found, expected = values.get("model_type"), _MODEL_TYPES[form]
     if found == expected:
         return
-    if str(found) in VERBS:
-        raise CheckpointError(f"{path}: model_type {found!r}; use `attend import {VERBS[found]}`")
+    if verb := VERBS.get(str(found)):
+        raise CheckpointError(f"{path}: model_type {found!r}; use `attend import {verb}`")
     if values.get("format") == FORMAT:
         raise CheckpointError(
             f"{path}: a checkpoint of attend, which needs no import: `attend serve --checkpoint "
