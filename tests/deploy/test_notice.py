@@ -26,6 +26,8 @@ def as_in_the_image() -> bool:
         if line.startswith("#"):
             continue
         pinned = Requirement(line)
+        if pinned.marker and not pinned.marker.evaluate():
+            continue
         try:
             if not pinned.specifier.contains(version(pinned.name)):
                 return False
