@@ -91,7 +91,7 @@ def translate(
     lines with flags; --flags lists them.
 
     --file accepts text, HTML, XML, Markdown, subtitles, tables, PO, JSON, XLIFF, EPUB and files of
-    Office and OpenDocument, and preserves everything but the text; of a PDF, it writes the text
+    Office and OpenDocument, and preserves everything but the text; from a PDF, it writes plain text
     (docs/files.md). --json then prints one object per file.
     """
     for name, value in (("output", output), ("overwrite", overwrite)):

@@ -20,6 +20,9 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
     ".json": "application/json",
 }
+COMMENTS = re.compile(rb"^ *(/\*(?:[^*]|\*(?!/))*\*/|//.*)\n", re.MULTILINE)
+"""Lines of comments in scripts and style sheets, which are a tenth of them: browsers get none."""
+
 ASSETS = "{{assets}}"
 """Placeholder in documents for the folder of their assets."""
 PRELOADS = "{{preloads}}"
@@ -80,7 +83,7 @@ class Site:
     def read(cls, folder: Path = FOLDER) -> Site:
         """Read a folder with its subfolders; names are paths within it. Raises `OSError`."""
         contents = {
-            path.relative_to(folder).as_posix(): path.read_bytes()
+            path.relative_to(folder).as_posix(): COMMENTS.sub(b"", path.read_bytes())
             for path in sorted(folder.rglob("*"))
             if path.suffix in MEDIA_TYPES
         }

@@ -327,7 +327,7 @@ def test_models_of_a_shelf_are_drawn_before_they_are_loaded_and_afterwards(
                          page.each(".facts dd", "textContent"), strict=True))  # fmt: skip
         assert facts["digest"] == "–"
         assert "Recurrent unit" in page.find("svg.figure1").text
-        assert page.find("#status").text.startswith("3 models")
+        wait_for("the footer", lambda: page.find("#status").text.startswith("3 models"))
         page.go("#/inside?from=en&to=fr&text=w7+w8")
         wait_for("the steps", lambda: page.all(".products tbody tr"))
         wait_for("the digest", lambda: "–" not in page.each(".facts dd", "textContent"))

@@ -206,7 +206,7 @@ def test_the_request_is_shown_as_a_program_sends_it(page: Page) -> None:
     answer = httpx.post(f"{page.server}/translate", json=body, timeout=60).json()
     assert shown()["translations"] == answer["translations"]
     assert said == answer["translations"][0]["text"]
-    page.run("document.querySelector('#exchange [value=\"api.curl\"]').click()")
+    page.run("document.querySelector('#exchange [value=\"curl\"]').click()")
     assert page.find("#exchange code").text.startswith(f"curl {page.server}/translate")
 
 

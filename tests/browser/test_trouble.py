@@ -57,7 +57,7 @@ def test_a_key_is_asked_for_and_kept_for_the_session(page_of: OpenPage) -> None:
         wait_for("what is missing", lambda: "key needed" in page.find("#status").text)
         assert page.all("#status .dot.gone")
         page.find("#text").send_keys("The")
-        wait_for("the reason", lambda: "asks for a key" in page.find("#alert").text)
+        wait_for("the reason", lambda: "requires a key" in page.find("#alert").text)
         assert not dialog.is_displayed()  # who declined is not asked at each keystroke
         page.find("#key-open").click()
         page.find("#key").send_keys("theirs\n")

@@ -1,13 +1,12 @@
 /** The page: one state, its views, undo, and the address that reproduces it. */
 
 import { EMPTY, fromFragment, toFragment } from "./state/address.js";
-import { showClients } from "./server/clients.js";
 import { byId, el, toast } from "./frame/dom.js";
 import { History } from "./state/history.js";
 import { keep, kept } from "./state/kept.js";
 import { watchKeys } from "./server/keys.js";
 import { get } from "./server/server.js";
-import { watchStatus } from "./server/status.js";
+import { served } from "./server/served.js";
 import { Store } from "./state/store.js";
 import { currentLocale, LOCALES, nameIn, setLocale, t, translatePage, whenLocaleChanges } from "./frame/strings.js";
 import { TranslateView } from "./panes/translate.js";
@@ -21,10 +20,19 @@ const store = new Store({ ...EMPTY, ...fromFragment(location.hash), result: null
 const history = new History(made(store.state));
 let isReplaying = false;
 
+let sheet = null;
+
+/** A view's module, once the style sheet of figures is there. */
+async function drawn(module) {
+  sheet ??= new Promise((onload) => { document.head.append(el("link", { rel: "stylesheet", href: new URL("views/figures.css", import.meta.url), onload })); });
+  await sheet;
+  return module;
+}
+
 const loaders = {
-  attention: () => import("./views/attention.js").then(({ showAttention }) => showAttention(byId("attention-body"), store)),
-  inside: () => import("./views/inside.js").then(({ showInside }) => showInside(byId("inside-body"), store)),
-  api: async () => showClients(byId("api-body"), store),
+  attention: async () => (await drawn(import("./views/attention.js"))).showAttention(byId("attention-body"), store),
+  inside: async () => (await drawn(import("./views/inside.js"))).showInside(byId("inside-body"), store),
+  api: async () => (await import("./server/clients.js")).showClients(byId("api-body"), store),
 };
 
 function showView(view) {
@@ -79,6 +87,7 @@ function showTheme(theme) {
 }
 
 const keptTheme = () => (THEMES.includes(kept("theme")) ? kept("theme") : "auto");
+matchMedia("(prefers-color-scheme: dark)").onchange = () => showTheme(keptTheme());
 
 byId("theme").onclick = () => {
   const theme = THEMES[(THEMES.indexOf(keptTheme()) + 1) % THEMES.length];
@@ -118,11 +127,10 @@ async function start() {
   const view = new TranslateView(store, history);
   showView(store.state.view);
   showAddress(store.state);
-  watchStatus(store);
   for (;;) {
     try {
-      const [languages, settings] = await Promise.all([get("languages"), get("frontend/settings")]);
-      store.set({ languages, settings });
+      store.set(await served());
+      get("info").then((info) => store.set({ info }), () => {}); // it may need a key
       break;
     } catch (error) {
       await view.wait(error);

@@ -38,6 +38,12 @@ def test_documents_preload_what_the_entry_imports_at_any_depth(tmp_path: Path) -
     assert hrefs == ["panes/pane.js", "a.js"]
 
 
+def test_lines_of_comments_are_left_out(tmp_path: Path) -> None:
+    script = '/** What\n * it does. */\na = 1; // kept\n  // not kept\nb = "http://c";\n'
+    site = Site.read(write(tmp_path, main_js=script))
+    assert site.assets["main.js"].content == b'a = 1; // kept\nb = "http://c";\n'
+
+
 def test_the_digest_is_of_all_that_is_there(tmp_path: Path) -> None:
     before = Site.read(write(tmp_path, main_js="1", other_js="2"))
     assert Site.read(tmp_path) == before

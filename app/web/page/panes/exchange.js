@@ -6,7 +6,7 @@ import { bodyOf, examples } from "../server/clients.js";
 import { ADDRESS } from "../server/server.js";
 
 const JSON_FORMS = ["exchange.request", "exchange.answer"];
-const CODE_FORMS = ["api.curl", "api.python", "api.javascript"];
+const CODE_FORMS = ["curl", "Python", "JavaScript"];
 
 /** The answer that a program gets: without the word links, which only the page requests. */
 export function answerTo(answer) {

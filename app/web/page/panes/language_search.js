@@ -20,7 +20,7 @@ export function watchSearch(store, choose) {
   const field = byId("language-field");
   const found = byId("language-found");
   const buttons = ["source", "target"].map((side) => {
-    const button = el("button", { type: "button", className: "icon", hidden: true, onclick: () => open(side) }, icon("M13 13l4 4M8.500 14a5.500 5.500 0 1 1 0-11 5.500 5.500 0 0 1 0 11z"));
+    const button = el("button", { type: "button", className: "icon", hidden: true, onclick: () => open(side) }, icon("M13 13l4 4M8.5 14a5.5 5.5 0 1 1 0-11 5.5 5.5 0 0 1 0 11z"));
     byId(`${side}-language`).after(button);
     return button;
   });
@@ -58,4 +58,5 @@ export function watchSearch(store, choose) {
   };
   store.watch((_, changed) => { if (changed.has("languages")) label(); });
   whenLocaleChanges(label);
+  label();
 }

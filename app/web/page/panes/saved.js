@@ -43,11 +43,13 @@ export function watchSaved(place, store, restore) {
         el("small", {}, `${languageName(entry.source)} → ${languageName(entry.target)}`),
         el("span", { lang: entry.source, dir: "auto" }, entry.text), el("span", { lang: entry.target, dir: "auto" }, entry.translation))))) : el("p", { className: "quiet" }, t("saved.empty")));
   };
-  store.watch((_, changed) => {
-    if (!changed.has("result") && !changed.has("choices")) return;
+  const wait = () => {
     clearTimeout(settling);
     settling = setTimeout(note, SETTLED);
-  });
+  };
+  store.watch((_, changed) => { if (changed.has("result") || changed.has("choices")) wait(); });
   place.addEventListener("toggle", show);
   whenLocaleChanges(show);
+  show();
+  wait();
 }

@@ -1,22 +1,17 @@
 /** The two panes: the source on the left, its translation on the right. */
 
-import { Alternatives } from "./alternatives.js";
 import { announce, byId, copy, el, toast } from "../frame/dom.js";
 import { showFormats, watchFiles } from "./files.js";
 import { Glossary, glossaryFields } from "./glossary.js";
 import { described, Highlights } from "./highlights.js";
-import { watchExchange } from "./exchange.js";
 import { showHints } from "./hints.js";
-import { watchSearch } from "./language_search.js";
 import { LanguageChoice } from "./language_choice.js";
 import { targetsOf } from "./languages.js";
 import { length } from "../frame/offsets.js";
 import { Problems } from "./problems.js";
-import { watchSpeech } from "./speech.js";
 import { stream, whenKeyGiven } from "../server/server.js";
 import { languageName, number, percent, t, whenLocaleChanges } from "../frame/strings.js";
 import { Translator } from "./translator.js";
-import { watchSaved } from "./saved.js";
 import { sentencesOf } from "./words.js";
 import { keep, kept } from "../state/kept.js";
 
@@ -47,6 +42,7 @@ export class TranslateView {
   #isTouch = matchMedia("(pointer: coarse)").matches;
   #problems;
   #settling = null;
+  #idle;
 
   constructor(store, history) {
     this.#store = store;
@@ -59,14 +55,13 @@ export class TranslateView {
       failed: (error) => this.#failed(error),
       waiting: (error, seconds) => this.#countDown(error, seconds),
     });
-    const alternatives = new Alternatives(store);
-    this.#highlights = new Highlights(store, (index, node) => alternatives.open(index, node));
+    const extras = new Promise((resolve) => { this.#idle = resolve; }).then(() => this.#loadExtras());
+    this.#highlights = new Highlights(store, async (index, node) => (await extras).alternatives.open(index, node));
     this.glossary = new Glossary(store);
     watchFiles(store);
     whenKeyGiven(() => this.#translator.retry());
     this.#watchControls();
     store.watch((state, changed) => this.#changed(state, changed));
-    watchSpeech(store, () => this.#highlights.text);
     whenLocaleChanges(() => { this.#languages.show(); this.#showResult(); this.glossary.show(); });
     byId("text").value = store.state.text;
     this.#showSource();
@@ -127,12 +122,19 @@ export class TranslateView {
       this.#isTouch = true;
       showHints(this.#store, this.#isTouch);
     });
-    watchSearch(this.#store, (side, code) => this.#languages.choose(side, code));
-    watchExchange(byId("exchange"), this.#store);
-    watchSaved(byId("saved"), this.#store, ({ source, target, format, text: saved }) => {
-      this.#history.settle();
-      set({ source, target, format, text: saved, choices: {}, sentence: 0 });
-      text.focus();
+  }
+
+  /** Load what the first translation does not need, once it is shown or there is none. */
+  async #loadExtras() {
+    const { showExtras } = await import("./extras.js");
+    return showExtras(this.#store, {
+      choose: (side, code) => this.#languages.choose(side, code),
+      translation: () => this.#highlights.text,
+      restore: ({ source, target, format, text }) => {
+        this.#history.settle();
+        this.#store.set({ source, target, format, text, choices: {}, sentence: 0 });
+        byId("text").focus();
+      },
     });
   }
 
@@ -166,7 +168,7 @@ export class TranslateView {
     const { text, settings } = this.#store.state;
     const n = length(text);
     const limit = settings.charLimit > 0 ? settings.charLimit : null;
-    byId("count").textContent = limit && n > limit / 2 ? t("count", { n: number(n), limit: number(limit) }) : n ? t("count.free", { n: number(n) }) : "";
+    byId("count").textContent = limit && n > limit / 2 ? `${number(n)} / ${number(limit)}` : n ? t("count.free", { n: number(n) }) : "";
     byId("count").classList.toggle("wrong", Boolean(limit) && n > limit);
     byId("clear").hidden = !text;
     this.#languages.showDirection();
@@ -182,6 +184,7 @@ export class TranslateView {
       byId("panes").classList.remove("working");
       this.#store.set({ result: null });
       this.#showResult();
+      this.#idle();
       return;
     }
     this.#translator.ask(requestFor(state), atOnce);
@@ -227,6 +230,7 @@ export class TranslateView {
     const result = { wish, answer, translation, sentences };
     this.#store.set({ result });
     this.#showResult();
+    this.#idle();
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => {
       announce(translation.text.length < 300 ? translation.text : `${t("translation")}: ${number(length(translation.text))}`);
@@ -253,10 +257,12 @@ export class TranslateView {
     this.#store.set({ result: null });
     this.#showResult();
     this.#problems.show(error);
+    this.#idle();
   }
 
   #countDown(error, seconds, now = () => this.#translator.retry()) {
     byId("panes").classList.remove("working");
     this.#problems.countDown(error, seconds, now);
+    this.#idle();
   }
 }

@@ -20,17 +20,17 @@ export function examples(address, body, keyed) {
   const json = JSON.stringify(body, null, 1).replace(/\n */g, " ");
   const literal = JSON.stringify;
   return [
-    ["api.curl",
+    ["curl",
 `curl ${address}/translate${bearer(" -H 'Authorization: Bearer KEY'")} \\
   -d '${json.replaceAll("'", "'\\''")}'`],
-    ["api.python",
+    ["Python",
 `import httpx
 
 body = ${json}
 answer = httpx.post("${address}/translate", json=body${bearer(`,
                     headers={"Authorization": "Bearer KEY"}`)})
 print(answer.json()["translations"][0]["text"])`],
-    ["api.javascript",
+    ["JavaScript",
 `const body = ${json};
 const answer = await fetch("${address}/translate", {
   method: "POST", body: JSON.stringify(body)${bearer(`,

@@ -200,7 +200,6 @@ export function showAttention(place, store) {
   });
   whenLocaleChanges(() => { comparison = null; showControls(); draw(); });
   addEventListener("themechange", () => draw());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
   new ResizeObserver(() => { if (shown && isShown() && Math.abs(room() - map.width) > 4) draw(); }).observe(place);
   byId("view-attention").dataset.ready = "true";
   showControls();

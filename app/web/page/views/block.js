@@ -108,7 +108,7 @@ function attentionTable({ columns, d_k: width, head, layer }) {
 }
 
 function logitTable({ logits, log_sum_exp: total }) {
-  return [table([t("block.next"), t("block.logit"), t("block.minus", { total: number(total, 3) }), "softmax"], logits.map(({ piece, logit, probability }) => el("tr", { data: { logit } },
+  return [table([t("block.next"), t("block.logit"), `− log Σ exp(z) = ${number(total, 3)}`, "softmax"], logits.map(({ piece, logit, probability }) => el("tr", { data: { logit } },
     el("th", { scope: "row" }, label(piece)), el("td", { className: "n" }, number(logit, 3)), el("td", { className: "n" }, number(logit - total, 3)),
     el("td", { className: "n" }, percent(probability, 2), bar(probability)))), "products-short"), el("p", { className: "quiet" }, t("block.vocabulary"))];
 }

@@ -112,7 +112,7 @@ export function figure1({ config }, lengths = null, open = null, onopen = () => 
   const softmax = linear - 14 - NORM;
   const top = softmax - 40;
   return svg("svg", { viewBox: `0 ${top} ${WIDTH} ${FLOOR + 36 - top}`, class: "figure1", role: "group", "aria-label": t("figure.title") },
-    svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 .500 7 4 0 7.500z", class: "tip" }))),
+    svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 .500 7 4 0 7.5z", class: "tip" }))),
     line([[CENTRES.encoder, encoder.top], [CENTRES.encoder, memory], [middle, memory], [middle, decoder.cross], [CENTRES.decoder - BOX / 2 - 1, decoder.cross]]),
     words(CENTRES.encoder, memory - 7, "note", lengths ? `${t("figure.memory")}, ${shape("encoder")}` : t("figure.memory")),
     ...encoder.drawn, ...decoder.drawn,

@@ -186,7 +186,6 @@ export function showInside(place, store) {
   });
   whenLocaleChanges(() => { showModel(); showAnswer(); });
   addEventListener("themechange", repaint);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   showModel();
   showAnswer();
   load();

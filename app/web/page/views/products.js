@@ -17,7 +17,7 @@ export function productsTable(attention) {
     mark.style.width = `${100 * weight}%`;
     return el("span", { className: "bar-frame" }, mark);
   };
-  const heads = [t("step.token"), t("step.key"), t("step.product"), t("step.scaled", { d: width }), t("step.mask"), t("step.weight"), t("step.value"), t("step.weighted")];
+  const heads = [t("step.token"), "k", "q·k", `÷ √${width}`, t("step.mask"), t("step.weight"), "v", t("step.weighted")];
   /** Add the column's name to a cell, for narrow screens, where rows become cards. */
   const named = (cell, index) => { cell.dataset.label = heads[index + 1]; return cell; };
   const row = ({ piece, key, value, product, scaled, seen, weight }) => el("tr", { className: seen ? "" : "unseen" },
@@ -25,7 +25,7 @@ export function productsTable(attention) {
     ...[el("td", {}, strip(key, keys, `k: ${label(piece)}`)),
     el("td", { className: "n" }, number(product, 2)),
     el("td", { className: "n" }, number(scaled, 2)),
-    el("td", { className: "n" }, seen ? t("step.seen") : t("step.masked")),
+    el("td", { className: "n" }, seen ? t("step.seen") : "−∞"),
     el("td", { className: "n weight", data: { weight } }, number(weight, 4), bar(weight)),
     el("td", {}, strip(value, values, `v: ${label(piece)}`)),
     el("td", {}, strip(value.map((x) => x * weight), values, `${t("step.weighted")}: ${label(piece)}`))].map(named));
