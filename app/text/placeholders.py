@@ -2,8 +2,8 @@
 
 They are recognised by the syntax of the usual template languages: `{name}`, `{0:.2f}`,
 `{{ count }}`, `${x}`, `%{x}`, `#{x}`, `{% if x %}`, `%s`, `%1$s`, `%.2f`, `%(name)s`, `%@`, `%%`,
-`<x1/>`, `</b>`, `&amp;`, ICU messages (`{n, plural, one {# file} other {# files}}`), URLs and
-addresses.
+`<x1/>`, `</b>`, `&amp;`, ICU messages (`{n, plural, one {# file} other {# files}}`), URLs,
+addresses, and `@0#`, by which Immersive Translate marks what it keeps.
 """
 
 import re
@@ -29,6 +29,7 @@ _START = re.compile(
     | (?P<tag> </?[A-Za-z][\w:.-]*(?:\s+[\w:.-]++(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+))?+)*+\s*/?> )
     | (?P<entity> (?:(?<!\w)\w{1,40})?&(?:\#[xX]?[0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z\d]{1,31});\w{0,40} )
     | (?P<url> (?:\b(?:https?|ftp|file|wss?)://|\bwww\.(?=\w))(?:[^\s<>"'«»“”{}|\\^`]++|\{[^{}\s]*\})++ )
+    | (?P<kept> @\d+\# )
     | (?P<email> (?<![\w.+-])(?:mailto:)?[\w.+-]+@(?:[\w-]{1,63}\.){1,127}[A-Za-z]{2,}\b )
     """,  # noqa: E501
     re.VERBOSE,

@@ -19,8 +19,12 @@ from app.translation.language_paths import AUTO
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest
 
-_PLACEHOLDER = re.compile(r"</?b\d+>")
-"""Immersive Translate's placeholders for the tags of a page."""
+_MARKUP = re.compile(r"<(?:[abix]|span)(?: i=)?\d+>|&(?:amp|lt|gt|nbsp);")
+"""What stands for the tags of a page, `<b0>` or `<a i=1>`, and what Kiss Translator escapes."""
+
+
+def _format(texts: Iterable[str]) -> str:
+    return "html" if any(map(_MARKUP.search, texts)) else "text"
 
 
 class ImmersiveRequest(LenientRequest):
@@ -32,13 +36,12 @@ class ImmersiveRequest(LenientRequest):
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
-        with_tags = any(map(_PLACEHOLDER.search, self.text_list))
         return TranslateRequest.parse(
             {
                 "text": self.text_list,
                 "source": self.source_lang or AUTO,
                 "target": self.target_lang,
-                "format": "html" if with_tags else "text",
+                "format": _format(self.text_list),
             }
         )
 
@@ -65,7 +68,12 @@ class KissRequest(LenientRequest):
         if given is None:
             raise InvalidRequestError.at("/text", "Field required")
         return TranslateRequest.parse(
-            {"text": given, "source": self.source or AUTO, "target": self.target}
+            {
+                "text": given,
+                "source": self.source or AUTO,
+                "target": self.target,
+                "format": _format([given] if isinstance(given, str) else given),
+            }
         )
 
     def answer(self, answer: TranslateAnswer) -> Any:

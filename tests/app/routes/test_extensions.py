@@ -1,4 +1,8 @@
-"""The dialects of browser extensions, with the requests that they document."""
+"""The dialects of browser extensions, with requests of their documentation or their source.
+
+Kiss Translator 2.0.31 (src/apis/trans.js, src/libs/translator.js), Immersive Translate 1.23
+(content_main.js), the plug-in of DeepLX for Bob, and DeepLX's own service (service/service.go).
+"""
 
 import asyncio
 from typing import Any
@@ -42,11 +46,52 @@ async def test_kiss_translator(client: Client) -> None:
     assert several.json() == [cat, cat]
 
 
+NO_KEY = {"content-type": "application/json", "authorization": "Bearer "}
+"""The headers of Kiss Translator without a key."""
+
+
+async def test_kiss_translator_of_a_page_sends_escaped_text(client: Client) -> None:
+    pair = {"from": "auto", "to": "fr"}
+    plain = f"{ENGLISH} cat < dog"
+    one = await client.post("/kiss", json=pair | {"text": plain}, headers=NO_KEY)
+    assert one.json() == {"text": await native_text(client, plain, source="auto"), "src": "en"}
+    for text in (
+        f"{ENGLISH} Tom &amp; Jerry&nbsp;{{1}}",
+        "My <i1>sister</i1> bought a new {1} in the <i2>old town</i2>.",
+        "My <a i=1>sister</a> bought a new house in the old town.",
+    ):
+        expected = await native_text(client, text, source="auto", format="html")
+        several = await client.post("/kiss", json=pair | {"texts": [text]}, headers=NO_KEY)
+        assert several.json() == [{"text": expected, "src": "en"}]
+
+
+async def test_immersive_translate_marks_what_it_keeps(client: Client) -> None:
+    text = "the {0} cat"
+    body = {"text_list": [text], "source_lang": "en", "target_lang": "fr"}
+    [one] = content(await client.post("/imme", json=body))["translations"]
+    assert one["text"] == await native_text(client, text)
+    assert "{0}" in one["text"]
+    sent = {"source_lang": "auto", "target_lang": "FR", "text": f"{ENGLISH} @0#"}
+    assert "@0#" in content(await client.post("/deeplx", json=sent))["data"]
+
+
+@pytest.mark.parametrize(
+    "source", [{}, {"source_lang": ""}, {"source_lang": "auto"}, {"source_lang": "EN"}]
+)
+async def test_the_clients_of_deeplx(client: Client, source: dict[str, str]) -> None:
+    body = {"text": ENGLISH, "target_lang": "FR"} | source
+    answer = content(await client.post("/deeplx", json=body, headers=NO_KEY))
+    assert (answer["code"], answer["source_lang"]) == (200, "EN")
+    assert answer["data"] == await native_text(client, ENGLISH)
+
+
 async def test_hcfy_names_languages_in_chinese(client: Client) -> None:
     body: dict[str, Any] = {"name": "attend", "text": ENGLISH, "destination": ["英语", "法语"]}
     answer = content(await client.post("/hcfy", json=body))
     assert (answer["from"], answer["to"], answer["text"]) == ("英语", "法语", ENGLISH)
     assert answer["result"] == [await native_text(client, ENGLISH)]
+    unknown = await client.post("/hcfy", json=body | {"text": ENGLISH + "\n\ncat", "source": ""})
+    assert len(content(unknown)["result"]) == 3
     given = await client.post("/hcfy", json=body | {"text": "Un chat.", "source": "法语"})
     assert content(given)["to"] == "英语"
     wrong = await client.post("/hcfy", json=body | {"destination": ["法文文"]})
