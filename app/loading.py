@@ -261,6 +261,6 @@ def _nothing_served(settings: Settings) -> str:
         only = ", ".join(settings.languages)
         return f"'languages': no model translates between two of {only}"
     return (
-        f"'models': no checkpoint in {settings.models}; "
+        f"'models': no model in {settings.models} can be served; "
         "`attend pull opus-mt-en-de DIR` fetches one into it"
     )

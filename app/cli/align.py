@@ -74,8 +74,8 @@ class Aligner:
 
 
 @click.command(
-    epilog="Example: attend align pairs.tsv; attend align --gold hansards.links "
-    "hansards.en hansards.fr"
+    epilog="\b\nExample: attend align pairs.tsv\n"
+    "         attend align --gold hansards.links hansards.en hansards.fr"
 )
 @options.checkpoint
 @options.cache

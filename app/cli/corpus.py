@@ -32,7 +32,7 @@ def corpus() -> None:
 @click.argument("name")
 @click.argument("folder", type=options.path_type, metavar="[DIR]", default=Path("corpora"))
 @click.option(
-    "--language", default="fr", show_default=True, metavar="CODE", help="The one beside English."
+    "--language", default="fr", show_default=True, metavar="CODE", help="Paired with English."
 )
 @click.option(
     "--dev", type=click.IntRange(1), default=2000, show_default=True, metavar="N",

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from app.cli import options
 from app.cli.display.progress import counted_progress
+from app.cli.display.tables import print_table
 from app.hub.import_cache import checkpoint_folder
 from model.checkpoint.reader import load_checkpoint
 from model.engine.device import pick_devices
@@ -24,9 +24,7 @@ from model.training.data.corpus import read_pairs
 from model.translator import Sentence, Translator, offline_engines
 
 
-@click.command(
-    epilog="Example: attend evaluate --source en --target fr tatoeba.test.tsv europarl.test.tsv"
-)
+@click.command(epilog="Example: attend evaluate --source en --target fr tatoeba.test.tsv")
 @options.checkpoint
 @options.cache
 @options.source
@@ -147,5 +145,5 @@ def _print_table(title: str, results: Sequence[Mapping[str, Any]]) -> None:
             f"{one['sentences_per_second']:.1f}",
             str(one["length_capped"]),
         )
-    Console().print(table)
+    print_table(table)
     click.echo(f"BLEU {results[0]['bleu_signature']}\nchrF {results[0]['chrf_signature']}")

@@ -22,9 +22,7 @@ from model.engine.eager import EagerEngine
 from model.translator import Translator
 
 
-@click.command(
-    epilog="Example: head -n 50 sentences.txt | attend golden --checkpoint DIR --source en"
-)
+@click.command(epilog="Example: head -n 50 lines.txt | attend golden --checkpoint DIR --source en")
 @options.checkpoint
 @options.source
 @options.target

@@ -63,9 +63,8 @@ def _verb(epilog: str, *, from_hub: bool = False) -> Callable[[Callable[..., Non
 
 
 @_verb(
-    "Example: attend import marian opus-mt-en-de/ checkpoints/en-de && "
-    "attend serve --checkpoint checkpoints/en-de; "
-    "attend import marian Helsinki-NLP/opus-mt-en-de checkpoints/en-de",
+    "\b\nExample: attend import marian opus-mt-en-de/ checkpoints/en-de\n"
+    "         attend import marian Helsinki-NLP/opus-mt-en-de checkpoints/en-de",
     from_hub=True,
 )
 def marian(**options: Any) -> None:
@@ -80,8 +79,8 @@ def marian(**options: Any) -> None:
 
 
 @_verb(
-    "Example: attend import m2m100 facebook/m2m100_418M checkpoints/m2m100; "
-    "attend import m2m100 nllb-200-distilled-600M/ checkpoints/nllb --source en,fr --target en,fr",
+    "\b\nExample: attend import m2m100 facebook/m2m100_418M checkpoints/m2m100\n"
+    "         attend import m2m100 nllb/ models/nllb --source en,fr --target en,fr",
     from_hub=True,
 )
 def m2m100(**options: Any) -> None:
@@ -96,10 +95,7 @@ def m2m100(**options: Any) -> None:
     _import(import_m2m100, M2M100Config, **options)
 
 
-@_verb(
-    "Example: attend import firefox enfr/ checkpoints/en-fr && "
-    "attend serve --checkpoint checkpoints/en-fr"
-)
+@_verb("Example: attend import firefox enfr/ checkpoints/en-fr")
 def firefox(**options: Any) -> None:
     """Convert the model of Firefox's in SRC into DIR.
 
@@ -111,10 +107,7 @@ def firefox(**options: Any) -> None:
     _convert(import_firefox, **options)
 
 
-@_verb(
-    "Example: attend import ctranslate2 opus-mt-en-de-ct2/ checkpoints/en-de "
-    "--source en --target de"
-)
+@_verb("Example: attend import ctranslate2 ct2/ models/en-de --source en --target de")
 def ctranslate2(**options: Any) -> None:
     """Convert the CTranslate2 folder in SRC into DIR.
 
@@ -126,7 +119,7 @@ def ctranslate2(**options: Any) -> None:
     _convert(import_ctranslate2, **options)
 
 
-@_verb("Example: attend import argos translate-en_fr-1_9.argosmodel checkpoints/en-fr")
+@_verb("Example: attend import argos translate-en_fr-1_9.argosmodel models/en-fr")
 def argos(**options: Any) -> None:
     """Convert the package of Argos Translate in SRC into DIR.
 

@@ -34,7 +34,8 @@ checkpoint = click.option(
 )  # fmt: skip
 cache = click.option(
     "--cache", type=path_type, envvar=env_name("cache"), metavar="DIR",
-    help="Cache of imported Marian models [default: $ATTEND_CACHE, else the user's cache folder].",
+    help="Folder for downloads and converted models [default: $ATTEND_CACHE, else the user's "
+    "cache folder].",
 )  # fmt: skip
 revision = click.option(
     "--revision", default="main", show_default=True, metavar="REV",

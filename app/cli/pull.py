@@ -42,7 +42,7 @@ _log = structlog.get_logger()
 @options.revision
 @click.option(
     "--architecture", type=click.Choice(firefox_registry.ARCHITECTURES),
-    help="Of Firefox's models [default: the best one that is released].",
+    help="Architecture of Firefox's models [default: the best one that is released].",
 )  # fmt: skip
 @options.registry
 @click.option("--replace", is_flag=True, help="Replace the model if it is in DIR already.")

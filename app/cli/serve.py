@@ -74,9 +74,7 @@ def _with_settings(command: click.Command) -> click.Command:
 
 
 @_with_settings
-@click.command(
-    epilog="Example: attend serve --checkpoint checkpoints/en-fr --host 0.0.0.0 --port 8000"
-)
+@click.command(epilog="Example: attend serve --checkpoint checkpoints/en-fr --host 0.0.0.0")
 def serve(**flags: Any) -> None:
     """Serve checkpoints over HTTP until SIGTERM or Ctrl-C.
 

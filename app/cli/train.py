@@ -56,10 +56,7 @@ def _value_type(field: FieldInfo) -> Any:
     return field.annotation if field.annotation in (bool, int, float, str) else None
 
 
-@click.command(
-    epilog="Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr "
-    "--schedule-steps 50000"
-)
+@click.command(epilog="Example: attend train recipes/en-fr.toml --schedule-steps 50000")
 @click.argument("recipe", type=recipe_path)
 @click.option(
     "--corpora", type=path_type, default=Path("corpora"), show_default=True,

@@ -351,7 +351,7 @@ def test_what_is_not_there_is_told_at_the_start(
 
 
 def test_an_empty_shelf_says_how_to_fill_it(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"no checkpoint in .*`attend pull opus-mt-en-de DIR`"):
+    with pytest.raises(SettingsError, match=r"can be served; `attend pull opus-mt-en-de DIR`"):
         load_runtime(Settings.parse(models=tmp_path), Metrics())
 
 

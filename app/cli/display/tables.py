@@ -20,10 +20,18 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+class _Console(Console):
+    """Standard output."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise `BrokenPipeError`, which ends a verb with 0; rich would exit with 1."""
+        raise BrokenPipeError
+
+
 def print_table(table: Table) -> None:
     """Print a table; rich assumes 80 columns for a pipe, which would truncate it."""
-    console = Console()
-    (console if console.is_terminal else Console(width=_PIPE_WIDTH)).print(table)
+    console = _Console()
+    (console if console.is_terminal else _Console(width=_PIPE_WIDTH)).print(table)
 
 
 def describe_method(method: AlignmentMethod) -> str:
@@ -50,7 +58,7 @@ def print_heads(trials: Sequence[Trial]) -> None:
         method = trial.method
         head = _named(method.head, "mean")
         table.add_row(str(method.layer), head, method.position, *_cells(trial.scores))
-    Console().print(table)
+    print_table(table)
 
 
 def print_readings(trials: Sequence[Trial]) -> None:
@@ -61,7 +69,7 @@ def print_readings(trials: Sequence[Trial]) -> None:
         directions = "both" if method.both_directions else "one"
         threshold = f"{method.threshold:g}"
         table.add_row(directions, method.symmetrisation, threshold, *_cells(trial.scores))
-    Console().print(table)
+    print_table(table)
 
 
 def _table(title: str, *headings: str) -> Table:

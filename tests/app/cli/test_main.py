@@ -47,7 +47,12 @@ def test_the_help_and_the_version_import_no_torch() -> None:
 def test_every_verb_has_help_with_an_example(attend: Attend, verb: str) -> None:
     result = attend(verb, "--help")
     assert result.exit_code == 0
-    assert f"attend {verb}" in result.stdout.partition("Example:")[2]
+    _, _, example = result.stdout.partition("Example:")
+    # Whole lines, which can be copied.
+    assert all(
+        line.lstrip().startswith("attend ") or " | attend " in line for line in example.splitlines()
+    )
+    assert f"attend {verb}" in example
 
 
 def test_the_version_is_the_packages(attend: Attend) -> None:
@@ -104,6 +109,17 @@ def test_a_reader_that_leaves_early_ends_it_quietly(tiny_checkpoint: Path) -> No
     assert process.returncode == 0
     assert b"Traceback" not in errors
     assert b"BrokenPipe" not in errors
+
+
+def test_a_table_whose_reader_has_left_ends_it_quietly() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [*ATTEND, "inspect", "--preset", "tiny"],
+        cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert (process.returncode, process.stderr) == (0, b"")
 
 
 def test_control_c_ends_it_without_a_traceback(tiny_checkpoint: Path) -> None:
