@@ -15,7 +15,7 @@ doubtful            the model finds it improbable, or it has a word that may be 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from app.text.scripts import FEW_SPACES
@@ -128,7 +128,7 @@ def is_improbable(log_probs: Sequence[float]) -> bool:
     return total <= MIN_WORD_LOG_PROB and total <= MIN_LOG_PROB * len(log_probs)
 
 
-def has_invented_word(pieces: Sequence[str], log_probs: Sequence[float], known: str) -> bool:
+def has_invented_word(pieces: Iterable[str], log_probs: Sequence[float], known: str) -> bool:
     """Whether a word is spelt from pieces that are improbable together, as no known word is.
 
     pieces  of the translation, with `▁` at the start of a word
@@ -138,7 +138,7 @@ def has_invented_word(pieces: Sequence[str], log_probs: Sequence[float], known: 
     """
     if math.fsum(log_probs) > MIN_WORD_LOG_PROB:
         return False
-    invented = list(_improbable_words(pieces, log_probs))
+    invented = list(_improbable_words(list(pieces), log_probs))
     if not invented:
         return False
     there = set(_LETTERS.findall(known.casefold()))

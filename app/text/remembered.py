@@ -4,22 +4,21 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar, TypeVarTuple
 
-Texts = TypeVarTuple("Texts")
+Others = TypeVarTuple("Others")
 R = TypeVar("R")
 
 N_REMEMBERED = 2048
-MAX_CHARACTERS = 1000
-"""Results kept of each function, and code points of the texts that one may have: a few megabytes
-at most."""
+MAX_CHARACTERS = 500
+"""Results kept of each function, and code points of the first text that one may have: a few
+megabytes at most."""
 
 
-def remembered(find: Callable[[*Texts], R]) -> Callable[[*Texts], R]:
-    """Keep the latest results of a function of texts and languages, which are never changed."""
+def remembered(find: Callable[[str, *Others], R]) -> Callable[[str, *Others], R]:
+    """Keep the latest results of a function of a text and of others that are about as long."""
     kept = lru_cache(N_REMEMBERED)(find)
 
     @wraps(find)
-    def recall(*args: *Texts) -> R:
-        n_characters = sum(len(one) for one in args if isinstance(one, str))
-        return (find if n_characters > MAX_CHARACTERS else kept)(*args)
+    def recall(text: str, *others: *Others) -> R:
+        return (find if len(text) > MAX_CHARACTERS else kept)(text, *others)
 
     return recall

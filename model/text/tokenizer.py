@@ -1,6 +1,7 @@
 """A tokeniser based on one SentencePiece model, with a symbol per target language."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -149,8 +150,12 @@ class Tokenizer:
         return not self._unknown_ids.isdisjoint(ids)
 
     def piece(self, token_id: int) -> str:
-        piece: str = self._processor.id_to_piece(token_id)
-        return piece
+        return self._vocabulary[token_id]
+
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        pieces: list[str] = self._processor.id_to_piece(list(range(self.vocab_size)))
+        return pieces
 
     def _control(self, token_id: int, position: int) -> Token:
         return Token(token_id, self.piece(token_id), position, position)

@@ -70,7 +70,8 @@ _FORMS = re.compile(
     | [A-Za-z_][\w.\[\]-]*(?:==?|!=|:=|\+=|->)[^\s=]\S*              # key=value
     | [A-Z]{{3,}}(?:[~^]\d*)+                                          # a revision of git
     | 0[xX][0-9A-Fa-f]+ | 0b[01]+
-    | \#(?:[0-9A-Fa-f]{{8}}|[0-9A-Fa-f]{{6}}|(?=[A-Fa-f]*\d)[0-9A-Fa-f]{{3}})
+    | \#(?!(?!(\d)\1{{5}})\d+(?!\w))                                   # a colour, no number
+        (?:[0-9A-Fa-f]{{8}}|[0-9A-Fa-f]{{6}}|(?=[A-Fa-f]*\d)[0-9A-Fa-f]{{3}})
     | (?:[0-9A-Fa-f]{{2}}:){{5}}[0-9A-Fa-f]{{2}} | (?:[0-9A-Fa-f]{{2}}-){{5}}[0-9A-Fa-f]{{2}}
     | \d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+|/\d+)?
     | (?:localhost|[\w.-]+):\d{{4,5}}(?:/\S*)?
@@ -115,6 +116,8 @@ def _trimmed(text: str, start: int, end: int) -> Span:
             stop -= 1
         if stop in (end, start):
             return Span(start, end)
+        if text[stop] in "\"'" and f"={text[stop]}" in text[start:stop]:  # of a value
+            return Span(start, stop + 1)
         if text[stop] == "]" and "[" in text[start:stop]:
             return Span(start, stop + 1)
         if text[stop] in "}*" and ("{" in text[start:stop] or "." in text[start:stop]):
@@ -134,6 +137,8 @@ def _is_code(token: str, text: str, start: int) -> bool:
     if _VERSION.fullmatch(token):
         return not (_DATE.fullmatch(token) or _GROUPS.fullmatch(token))
     if _FORMS.fullmatch(token):
+        if token.count('"') % 2:  # a value with blanks
+            return False
         return "/" not in token or _is_path(token)
     return _is_file(token) or (token.count(":") > 1 and _is_ip6(token))
 

@@ -32,8 +32,9 @@ _SIGN_BEFORE = re.compile(r"(?<![A-Z])[$€£¥₹]\d")
 _VERSION_BEHIND = re.compile(r"[a-z]{1,5}\d")
 _VERSION_BEFORE = re.compile(
     r"(?<!\w)(?!(?:AUD|CAD|CHF|CNY|EUR|GBP|INR|JPY|USD?)[ ])"
-    r"(?:\b(?i:versions?|releases?|kernel|noyau|v)|(?<=[\w,)][ ])[^\W\d_a-zà-ÿ][\w+-]*"
-    r"|\b\w*[^\W\d_a-zà-ÿ]\w*[^\W\d_a-zà-ÿ][\w+-]*)[ ]"
+    r"(?:\b(?i:versions?|releases?|kernel|noyau|v|environment|server|desktop"
+    r"|browser|library|toolkit|edition|beta)|(?<=[\w,)][ ])[^\W\d_a-zà-ÿ][\w+/-]*"
+    r"|\b\w*[^\W\d_a-zà-ÿ][\w/]*[^\W\d_a-zà-ÿ][\w+-]*)[ ]"
     r"(?:\d[\d.]*(?:,|[ ](?:and|or|to|et|ou|à))[ ])*$"
 )
 """A word for versions, or a name: a capital within a sentence, or two of them."""

@@ -227,7 +227,7 @@ class Segment:
         found = rendering.hypothesis
         if self.form.terms != "constrained" and is_improbable(found.log_probs):
             return True
-        pieces = list(map(self.codec.piece, found.ids))
+        pieces = map(self.codec.piece, found.ids)  # read only if a word may be doubtful
         known = " ".join([self.stand_ins.text, *(term.target for term in self.terms)])
         return has_invented_word(pieces, found.log_probs, known) or is_garbled(
             self.stand_ins.text, rendering.substitution.before

@@ -27,6 +27,7 @@ def kept(text: str, language: str = "en") -> list[str]:
         "~/notes.txt", "src/main.py", "\\\\nas\\share", "./configure", "../a/b.csv", "README.md",
         "backup.tar.gz", ".gitignore", "--force=yes", "-v", "$HOME", "%APPDATA%", "snake_case",
         "__init__", "myVariable", "f(x)", "len(items)", "save_all()", "key=value", "x==10", "0xFF",
+        "#000000", 'class="a-b"',
         "#ff8800", "^\\d+$", "[a-z]+", ".*\\.py", "192.168.1.1", "127.0.0.1:8080", "10.0.0.0/24",
         "00:1A:2B:3C:4D:5E", "fe80::1", "v2.3.1", "1.2.10", "3.0.0-beta.2", "localhost:5432",
         "example.com", "docs.python.org/3/", '{"a": 1}', "#fun", "@anna_k", "Acme Inc.",
@@ -51,6 +52,7 @@ def test_what_is_copied(fact: str) -> None:
         "$1,234.50, US$ 50, 50 $US, $5", "2019-2020, 1962 - 1965, pages 10-20, 5-7 km",
         "aujourd'hui, c'est-à-dire, Vas-y!", "- Oui, dit-il.", "-Oui, dit-il.", "# Title", "a @ b",
         "Directive 94/57/EC", "the end.Then he left", "No. 7, art. 5", "Inc. is a suffix",
+        "(#855489)", 'alt="A long description"',
     ],
 )  # fmt: skip
 def test_what_is_written_anew_or_no_fact(text: str) -> None:

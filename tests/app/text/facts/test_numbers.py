@@ -96,6 +96,8 @@ def test_a_time_by_either_clock_is_a_time(answer: str) -> None:
         ("the Xfce 4.8 desktop", "le bureau Xfce 4.8"),
         ("kFreeBSD kernel 8.3 and 9.0", "Le noyau kFreeBSD 8.3 et 9.0"),
         ("GCC 3.3.", "GCC 3.3."),
+        ("Debian GNU/Linux 5.0 is out", "Debian GNU/Linux 5.0 est sorti"),
+        ("the GNOME desktop environment 3.22", "l'environnement de bureau GNOME 3.22"),
         ("DOS, Windows 3.1, and more", "DOS, Windows 3.1 et plus"),
         ("from version 1.0cr2 to version 1.0", "de la version 1.0cr2 à la version 1.0"),
     ],
