@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter
 
 from app.errors import PullError
-from app.hub.download import PART, Report, fetch_rest
-from app.hub.requests import FileServer, MissingError
+from app.hub.download import PART, Report, fetch_file
+from app.hub.requests import FileServer, MissingError, is_url, read_list
 
 PREFIX = "argos:"
 PUBLIC_INDEX = "https://raw.githubusercontent.com/argosopentech/argospm-index/main/"
@@ -21,7 +19,6 @@ PUBLIC_INDEX = "https://raw.githubusercontent.com/argosopentech/argospm-index/ma
 
 PIVOT = "en"
 _INDEX_FILE = "index.json"
-_MAX_INDEX_BYTES = 20_000_000
 _MAX_PACKAGE_BYTES = 2_000_000_000
 _SAFE = re.compile(r"[A-Za-z0-9._-]{1,20}")
 
@@ -51,25 +48,10 @@ class ArgosPackage(BaseModel):
 
 def read_index(server: FileServer, address: str) -> Sequence[ArgosPackage]:
     """Read the index at a URL, or in a folder. Raises `PullError`."""
-    if urlsplit(address).scheme in ("http", "https"):
-        if not address.endswith(".json"):
-            address = f"{address.rstrip('/')}/{_INDEX_FILE}"
-        content = server.get(address, address, "", params={}).content
-    else:
-        path = Path(address)
-        path = path / _INDEX_FILE if path.is_dir() else path
-        address = str(path)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise PullError(f"{path}: {error.strerror}; expected Argos's {_INDEX_FILE}") from None
-    try:
-        if len(content) > _MAX_INDEX_BYTES:
-            raise ValueError(f"has {len(content):,} bytes")
-        return TypeAdapter(list[ArgosPackage]).validate_python(json.loads(content))
-    except (ValueError, RecursionError, ValidationError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise PullError(f"{address}: not an index of Argos's packages: {reason}") from None
+    if is_url(address) and not address.endswith(".json"):
+        address = f"{address.rstrip('/')}/{_INDEX_FILE}"
+    parse = TypeAdapter(list[ArgosPackage]).validate_python
+    return read_list(server, address, _INDEX_FILE, "an index of Argos's packages", parse)[1]
 
 
 def choose_packages(index: Sequence[ArgosPackage], name: str) -> list[ArgosPackage]:
@@ -112,13 +94,8 @@ def fetch_package(server: FileServer, package: ArgosPackage, folder: Path, repor
     path = folder / f"{package.name}-{package.package_version}.argosmodel"
     part = path.with_name(path.name + PART)
     for link in package.links:
-        if urlsplit(link).scheme not in ("http", "https"):
-            continue
-
-        def once(link: str = link) -> None:
-            fetch_rest(server, link, part, report, _MAX_PACKAGE_BYTES, path.name, path.name, "")
-
-        with suppress(MissingError):
-            server.retried(once, path.name, lambda: part.stat().st_size if part.exists() else 0)
-            return part.rename(path)
+        if is_url(link):
+            with suppress(MissingError):
+                fetch_file(server, link, part, report, _MAX_PACKAGE_BYTES)
+                return part.rename(path)
     raise PullError(f"{package.name}: none of its addresses has it: {', '.join(package.links)}")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from lingua import Language
 
 from app.errors import PullError
-from app.hub.download import PART, Report, fetch_rest
+from app.hub.download import PART, Report, fetch_file
 from app.hub.requests import FileServer, MissingError
 
 PIVOT = "en"
@@ -94,11 +94,7 @@ def fetch_archive(server: FileServer, address: str, folder: Path, report: Report
         return path
     part = path.with_name(path.name + PART)
     try:
-        server.retried(
-            lambda: fetch_rest(server, address, part, report, _MAX_BYTES, path.name, path.name, ""),
-            path.name,
-            lambda: part.stat().st_size if part.exists() else 0,
-        )
+        fetch_file(server, address, part, report, _MAX_BYTES)
     except MissingError:
         raise PullError(f"{address}: not there; see its site for the languages it has") from None
     return part.rename(path)

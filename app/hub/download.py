@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from app.errors import PullError
 from app.hub.listing import Listing, RemoteFile
-from app.hub.requests import Hub, Interrupted
+from app.hub.requests import FileServer, Hub, Interrupted
 
 PART = ".part"
 """Suffix of an unfinished file."""
@@ -77,6 +77,16 @@ def _fetch(hub: Hub, listing: Listing, file: RemoteFile, part: Path, report: Rep
         raise Interrupted("the hub cannot resume the download")
     if (n_bytes := _size_of(part)) < file.size:
         raise Interrupted(f"the connection ended after {n_bytes:,} of {file.size:,} bytes")
+
+
+def fetch_file(server: FileServer, url: str, part: Path, report: Report, max_bytes: int) -> None:
+    """Download a file of unknown size into `part`, resumed and retried. Raises `PullError`."""
+    name = part.name.removesuffix(PART)
+    server.retried(
+        lambda: fetch_rest(server, url, part, report, max_bytes, name, name, ""),
+        name,
+        lambda: _size_of(part),
+    )
 
 
 def fetch_rest(  # noqa: PLR0917

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from app.errors import PullError
-from app.hub.download import PART, Report, fetch_rest
+from app.hub.download import PART, Report, fetch_file
 from app.hub.firefox_registry import FirefoxModel, Registry, RegistryFile
 from app.hub.requests import FileServer, MissingError
 
@@ -58,21 +58,11 @@ def _packed(
         raise PullError(f"{Path(base) / file.path}: no such file")
     for path in file.paths:
         with suppress(MissingError):
-            return _download(server, f"{base.rstrip('/')}/{path}", file, folder, report)
+            url, part = f"{base.rstrip('/')}/{path}", folder / f"{file.name}{PART}"
+            # A server that has no more has sent all, unless the content is wrong.
+            fetch_file(server, url, part, report, _MAX_FILE_BYTES)
+            return part
     raise PullError(f"{base.rstrip('/')}/{file.path} answered 404")
-
-
-def _download(
-    server: FileServer, url: str, file: RegistryFile, folder: Path, report: Report
-) -> Path:
-    """Download the rest of a file, and return its path."""
-    part = folder / f"{file.name}{PART}"
-
-    def once() -> None:  # a server that has no more has sent all, unless the content is wrong
-        fetch_rest(server, url, part, report, _MAX_FILE_BYTES, file.name, file.name, "")
-
-    server.retried(once, file.name, lambda: part.stat().st_size if part.exists() else 0)
-    return part
 
 
 def _unpack(packed: Path, unpacked: Path, file: RegistryFile) -> None:

@@ -6,20 +6,19 @@ each model as unpacked, and no digest of the other files. The records of Firefox
 (`remote_settings`) are read as well.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal, Self
-from urllib.parse import urljoin, urlsplit
+from typing import Any, Literal, Self
+from urllib.parse import urljoin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.errors import PullError
 from app.hub import remote_settings
 from app.hub.origin import Origin
-from app.hub.requests import FileServer
+from app.hub.requests import FileServer, read_list
 from model.text.language_codes import canonical_code, requested_codes
 
 PREFIX = "firefox:"
@@ -37,7 +36,6 @@ Architecture = Literal["tiny", "base-memory", "base"]
 ARCHITECTURES: tuple[Architecture, ...] = ("base", "base-memory", "tiny")
 """From the best translations to the fastest."""
 
-_MAX_LIST_BYTES = 20_000_000
 _PATH = r"^([\w.-]+/)*[\w.-]+$"
 _NAME = re.compile(r"(model|lex|vocab|srcvocab|trgvocab)\.[\w.-]+")
 _PACKED = (".gz", ".zst")
@@ -237,27 +235,13 @@ def read_registry(server: FileServer, registry: str) -> Registry:
 
     Raises `PullError`.
     """
-    if urlsplit(registry).scheme in ("http", "https"):
-        content = server.get(registry, "the registry", "", params={}).content
-    else:
-        path = Path(registry)
-        path = path / "models.json" if path.is_dir() else path
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise PullError(
-                f"{path}: {error.strerror}; expected a registry's models.json"
-            ) from None
-        registry = str(path)
-    try:
-        if len(content) > _MAX_LIST_BYTES:
-            raise ValueError(f"has {len(content):,} bytes")
-        values = json.loads(content)
+
+    def parse(values: Any) -> _List:
         is_records = isinstance(values, dict) and "data" in values
-        found = _List.model_validate(remote_settings.as_list(values) if is_records else values)
-    except (ValidationError, ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0]
-        raise PullError(f"{registry}: not a registry of Firefox's models: {reason}") from None
+        return _List.model_validate(remote_settings.as_list(values) if is_records else values)
+
+    called = "a registry of Firefox's models"
+    registry, found = read_list(server, registry, "models.json", called, parse)
     is_public = registry == PUBLIC_REGISTRY or registry.startswith(remote_settings.SERVICE)
     base = found.base_url if is_public else _base_of(registry)
     return Registry(base, [one for listed in found.models.values() for one in listed])

@@ -1,11 +1,14 @@
 """Requests to the hub: address, token, retries, and errors in one line each."""
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Self, TypeVar
+from pathlib import Path
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -17,6 +20,8 @@ RETRIES = 5
 """Maximum retries in a row without a byte of progress."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a retry, which double with each."""
+
+MAX_LIST_BYTES = 20_000_000
 
 T = TypeVar("T")
 
@@ -172,6 +177,38 @@ class FileServer(Hub):
 
     def _refusal(self, response: httpx.Response, repository: str, revision: str) -> str:  # noqa: ARG002
         return f"{response.url} answered {response.status_code}"
+
+
+def is_url(address: str) -> bool:
+    """Whether an address is one of the web, not a path."""
+    return urlsplit(address).scheme in ("http", "https")
+
+
+def read_list(
+    server: FileServer, address: str, file_name: str, called: str, parse: Callable[[Any], T]
+) -> tuple[str, T]:
+    """Read a list of models in JSON: at a URL, in a file, or in a folder that has `file_name`.
+
+    Returns its address as well. Raises `PullError`, also if `parse` raises `ValueError`.
+    """
+    if is_url(address):
+        content = server.get(address, called, "", params={}).content
+    else:
+        path = Path(address)
+        path = path / file_name if path.is_dir() else path
+        address = str(path)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            message = f"{path}: {error.strerror}; expected {file_name}, {called}"
+            raise PullError(message) from None
+    try:
+        if len(content) > MAX_LIST_BYTES:
+            raise ValueError(f"has {len(content):,} bytes")
+        return address, parse(json.loads(content))
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise PullError(f"{address}: not {called}: {reason}") from None
 
 
 @contextmanager

@@ -434,7 +434,7 @@ def test_a_server_fetches_the_models_that_its_languages_lack(
     wanting = settings.model_copy(update={"languages": ("en", "fr", "de")})
     with pytest.raises(PullError, match="'pull': firefox:en,fr,de,en could not be fetched"):
         pull_missing(wanting)
-    assert "expected a registry's models.json" in capfd.readouterr().err
+    assert "expected models.json, a registry of Firefox's models" in capfd.readouterr().err
     shutil.move(tmp_path / "away", registry)
     with capture_logs() as logged:
         pull_missing(wanting)  # of German there is one direction

@@ -62,7 +62,7 @@ def test_what_is_not_an_index_is_refused_in_one_line(content: str) -> None:
 
 
 def test_a_missing_index_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(PullError, match=r"expected Argos's index\.json"):
+    with pytest.raises(PullError, match=r"expected index\.json, an index of Argos's packages"):
         read_index(server(lambda _: httpx.Response(200)), str(tmp_path / "nowhere"))
 
 

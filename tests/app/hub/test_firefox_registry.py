@@ -343,7 +343,7 @@ def test_a_list_of_another_form_is_refused(
 
 
 def test_no_list_at_all(tmp_path: Path) -> None:
-    with pytest.raises(PullError, match=r"expected a registry's models\.json"):
+    with pytest.raises(PullError, match=r"expected models\.json, a registry of Firefox's models"):
         read_registry(FakeRegistry([]).server(), str(tmp_path / "missing"))
 
 
