@@ -2,8 +2,7 @@
 
     ModelError
     ├── ConfigError        a configuration value or combination is invalid
-    ├── CheckpointError    a checkpoint folder is missing, damaged or of another format
-    ├── TokenizerError     a SentencePiece model cannot be read or lacks the special tokens
+    ├── CheckpointError    a file of a model is missing, damaged or of another format
     ├── DataError          a corpus file is missing or malformed
     ├── LanguageError      the checkpoint does not support the language
     ├── InputError         a text cannot be read: too long for the model, or not UTF-8
@@ -31,11 +30,7 @@ class ConfigError(ModelError):
 
 
 class CheckpointError(ModelError):
-    """A checkpoint folder is missing, damaged or of another format."""
-
-
-class TokenizerError(ModelError):
-    """A SentencePiece model cannot be read or lacks the special tokens."""
+    """A file of a model, its vocabulary included, is missing, damaged or of another format."""
 
 
 class DataError(ModelError):

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint
-from model.interop.firefox.binary_format import QuantizedMatrix, read_binary
+from model.checkpoint.tensor_file import Quantized
+from model.interop.firefox.binary_format import read_binary
 from model.interop.npz.network import matrix_names
 from model.transformer.attention import MultiHeadAttention
 from model.transformer.ssru import SSRU, RecurrentState
@@ -44,14 +45,14 @@ class _Product(nn.Module):
     """y = u Σ A q + (b − 127 u Σ q), where A = round(x a) + 127 and u = 1 / (a m)."""
 
     def __init__(
-        self, matrix: QuantizedMatrix, alpha: float, bias: Tensor | None, *, saturates: bool
+        self, matrix: Quantized, alpha: float, bias: Tensor | None, *, saturates: bool
     ) -> None:
         super().__init__()
         self.in_features = matrix.codes.shape[1]
         self._codes = matrix.codes.astype(np.int32)
         self._alpha = np.float32(alpha)
         self._saturates = saturates
-        self._scale = np.float32(1) / (self._alpha * np.float32(matrix.multiplier))
+        self._scale = np.float32(1) / (self._alpha * np.float32(1 / matrix.scale))
         start = np.float32(0) if bias is None else bias.detach().numpy()
         sums = self._codes.sum(axis=1).astype(np.float32)
         self._start = start - np.float32(_LARGEST) * self._scale * sums
@@ -103,11 +104,11 @@ class _SSRU(nn.Module):
 class _Embedding(nn.Module):
     """Rows of codes times the inverse of their multiplier, times √D."""
 
-    def __init__(self, matrix: QuantizedMatrix) -> None:
+    def __init__(self, matrix: Quantized) -> None:
         super().__init__()
         codes = matrix.codes.astype(np.float32)
         scale = np.sqrt(np.float32(codes.shape[1]))
-        rows = codes * (np.float32(1) / np.float32(matrix.multiplier)) * scale
+        rows = codes * (np.float32(1) / np.float32(1 / matrix.scale)) * scale
         self._rows = torch.from_numpy(np.pad(rows, ((0, 1), (0, 0))))  # the last is <pad>
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -142,14 +143,14 @@ def static_model(checkpoint: Checkpoint, path: Path) -> Transformer:
     model = load_model(checkpoint)
     modules = dict(model.named_modules())
 
-    def matrix(name: str) -> QuantizedMatrix:
+    def matrix(name: str) -> Quantized:
         found = items[name]
-        assert isinstance(found, QuantizedMatrix)
+        assert isinstance(found, Quantized)
         return found
 
     def product(name: str, bias: Tensor | None, *, is_exact: bool = False) -> _Product:
         alpha = items[f"{name}_QuantMultA"]
-        value = alpha.values() if isinstance(alpha, QuantizedMatrix) else alpha
+        value = alpha.values if isinstance(alpha, Quantized) else alpha
         saturates = not is_exact and matrix(name).codes.shape[1] % _REGISTER == 0
         return _Product(matrix(name), float(value.item()), bias, saturates=saturates)
 

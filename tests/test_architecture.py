@@ -80,7 +80,7 @@ ROWS: dict[str, str] = {
     "model.interop.huggingface model.interop.npz model.interop.m2m100 model.alignment "
     "model.checkpoint model.decoding model.text model.transformer",
     "model.interop.huggingface": "model.checkpoint model.decoding model.transformer",
-    "model.interop.firefox": "",
+    "model.interop.firefox": "model.checkpoint",
     "model.interop.ctranslate2": "model.interop.npz model.checkpoint model.text model.transformer",
     "model.interop.m2m100": "model.text",
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",

@@ -25,7 +25,7 @@ from model.checkpoint.parameters import n_parameters, parameter_shapes
 from model.checkpoint.shortlist_file import SHORTLIST_FILE, read_shortlist
 from model.checkpoint.tensor_file import Quantized, TensorFile
 from model.decoding.shortlist import Shortlist
-from model.errors import CheckpointError, TokenizerError
+from model.errors import CheckpointError
 from model.text.marian_tokenizer import MarianTokenizer
 from model.text.multilingual_tokenizer import LanguageTokens, MultilingualTokenizer
 from model.text.text_codec import TextCodec
@@ -95,26 +95,23 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
     marian, multilingual = config.marian_vocabulary, config.multilingual_vocabulary
     path = folder if marian or multilingual else folder / TOKENIZER_FILE
     tokenizer: TextCodec
-    try:
-        if multilingual:
-            tokenizer = MultilingualTokenizer.load(
-                folder,
-                LanguageTokens(multilingual.languages, multilingual.behind),
-                config.transformer.source_vocab_size,
-                listed=multilingual.listed,
-            )
-        elif marian:
-            tokenizer = MarianTokenizer.load(
-                folder,
-                marian.target_symbols,
-                separate=marian.separate,
-                ends=marian.ends,
-                moses=marian.moses,
-            )
-        else:
-            tokenizer = Tokenizer(read_file(path), str(path))
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    if multilingual:
+        tokenizer = MultilingualTokenizer.load(
+            folder,
+            LanguageTokens(multilingual.languages, multilingual.behind),
+            config.transformer.source_vocab_size,
+            listed=multilingual.listed,
+        )
+    elif marian:
+        tokenizer = MarianTokenizer.load(
+            folder,
+            marian.target_symbols,
+            separate=marian.separate,
+            ends=marian.ends,
+            moses=marian.moses,
+        )
+    else:
+        tokenizer = Tokenizer.load(path)
     shape = config.transformer
     for name, ours, theirs in (
         ("vocabulary size", tokenizer.source_vocab_size, shape.source_vocab_size),

@@ -10,7 +10,7 @@ from typing import Any
 from model.checkpoint.config import AnyPair, Direction, read_file
 from model.decoding.processors import LogitsProcessors
 from model.decoding.rules import HuggingFaceRule
-from model.errors import CheckpointError, TokenizerError
+from model.errors import CheckpointError
 from model.interop.ctranslate2.binary_format import Variables, read_binary
 from model.interop.ctranslate2.network import network_shape, starts_with_zeros
 from model.interop.ctranslate2.vocabulary import find_piece_files, read_vocabularies
@@ -207,12 +207,9 @@ def _separate(  # noqa: PLR0917
         first=(given, ids[given]) if given else None,
     )
     pairs, symbol_of = directions(str(folder), renamed[0], languages)
-    try:
-        for path in () if moses else dict.fromkeys(files):
-            SentencePieces(read_file(path), str(path))  # which names the file as it is called here
-        tokenizer = MarianTokenizer(content, symbol_of, str(folder), ends, moses)
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    for path in () if moses else dict.fromkeys(files):
+        SentencePieces(read_file(path), str(path))  # which names the file as it is called here
+    tokenizer = MarianTokenizer(content, symbol_of, str(folder), ends, moses)
     found = {"eos_id": tokenizer.eos_id, "pad_id": pad_id}
     if not has_zeros:
         found["start_id"] = ids[start]
@@ -247,12 +244,9 @@ def _multilingual(
     }
     path = folder / TOKENIZER_FILE
     behind = path.exists() and read_object(path).get("legacy_behaviour") is True
-    try:
-        tokenizer = MultilingualTokenizer(
-            files, LanguageTokens(language_tokens, behind), len(tokens), str(folder)
-        )
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    tokenizer = MultilingualTokenizer(
+        files, LanguageTokens(language_tokens, behind), len(tokens), str(folder)
+    )
     if config.decoder_start_token not in ids:
         raise CheckpointError(
             f"{folder}: decoder_start_token {config.decoder_start_token!r} is not in the vocabulary"

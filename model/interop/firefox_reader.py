@@ -13,10 +13,10 @@ from torch import Tensor
 from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.config import read_file
 from model.checkpoint.shortlist_file import has_checksum, read_shortlist
-from model.checkpoint.tensor_file import scale_name
+from model.checkpoint.tensor_file import Quantized, scale_name
 from model.decoding.rules import MarianRule
-from model.errors import CheckpointError, TokenizerError
-from model.interop.firefox.binary_format import Item, QuantizedMatrix, read_binary
+from model.errors import CheckpointError
+from model.interop.firefox.binary_format import Item, read_binary
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.languages import Languages
 from model.interop.marian_folder import firefox_models
@@ -54,10 +54,7 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
     share = network.EMBEDDING in items
     sides = [(side, read_unpacked(side)) for side in _vocabularies(folder)]
     files, _ = piece_vocabulary_files(sides)
-    try:
-        tokenizer = MarianTokenizer(files, {}, str(folder))
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    tokenizer = MarianTokenizer(files, {}, str(folder))
     if not options.tie_output:
         raise CheckpointError(f"{path}: attend cannot run this model: untied output embeddings")
     # A target may be twice as long as its source.
@@ -182,7 +179,7 @@ def _weights(path: Path, items: dict[str, Item], shape: TransformerConfig) -> di
         weights |= _matrix(ours, items[theirs], is_embedding=ours in embeddings)
     for ours, theirs in vectors.items():
         item = items[theirs]
-        if isinstance(item, QuantizedMatrix):
+        if isinstance(item, Quantized):
             raise CheckpointError(f"{path}: '{theirs}' is quantised; expected float32")
         weights[ours] = torch.from_numpy(item).flatten()
     for name in embeddings:
@@ -192,7 +189,7 @@ def _weights(path: Path, items: dict[str, Item], shape: TransformerConfig) -> di
 
 
 def _matrix(name: str, item: Item, *, is_embedding: bool) -> dict[str, Tensor]:
-    if isinstance(item, QuantizedMatrix):
+    if isinstance(item, Quantized):
         scale = torch.tensor([item.scale], dtype=torch.float32)
         return {name: torch.from_numpy(item.codes), scale_name(name): scale}
     values = item if is_embedding else np.ascontiguousarray(item.T)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from model.checkpoint.config import CONFIG_FILE
 from model.checkpoint.tensor_file import LazyTensors
-from model.errors import CheckpointError, TokenizerError
+from model.errors import CheckpointError
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.config_files import TOKENIZER_FILE, MarianConfig, read_object
 from model.interop.huggingface.marian_weights import Embeddings, embeddings, renamed
@@ -116,10 +116,7 @@ def _read_vocabulary(
     """Read the tokeniser with the symbols of the selected targets, and the directions."""
     path = folder / TOKENIZER_FILE
     declared = read_object(path) if path.exists() else {}
-    try:
-        plain = MarianTokenizer.load(folder, {}, separate=declared.get("separate_vocabs") is True)
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    plain = MarianTokenizer.load(folder, {}, separate=declared.get("separate_vocabs") is True)
     for side, ours, theirs in (
         ("pieces", plain.source_vocab_size, config.vocab_size),
         ("target pieces", plain.target_vocab_size, config.target_vocab_size),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from model.checkpoint.config import read_file
 from model.checkpoint.tensor_file import LazyTensors
-from model.errors import CheckpointError, TokenizerError
+from model.errors import CheckpointError
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.config_files import TOKENIZER_FILE, M2M100Config, read_object
 from model.interop.huggingface.settings import read_settings
@@ -74,10 +74,7 @@ def read_pieces(folder: Path) -> bytes:
     fast = folder / FAST_TOKENIZER_FILE
     if (folder / PIECES_FILE).exists() or not fast.exists():
         return read_file(folder / PIECES_FILE)
-    try:
-        return sentencepiece_model(read_object(fast), str(fast))
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    return sentencepiece_model(read_object(fast), str(fast))
 
 
 def _read_tokenizer(folder: Path, size: int) -> MultilingualTokenizer:
@@ -88,16 +85,13 @@ def _read_tokenizer(folder: Path, size: int) -> MultilingualTokenizer:
         known = ", ".join(_TOKENIZERS)
         raise CheckpointError(f"{path}: tokenizer_class {kind!r}; attend can import {known}")
     listed = (folder / VOCABULARY_FILE).exists() if kind is None else _TOKENIZERS[kind]
-    try:
-        content = {PIECES_FILE: read_pieces(folder)}
-        if listed:
-            content[VOCABULARY_FILE] = read_file(folder / VOCABULARY_FILE)
-        plain = MultilingualTokenizer(content, LanguageTokens({}), size, str(folder))
-        files = {
-            name: read_object(folder / name) for name in LANGUAGE_FILES if (folder / name).exists()
-        }
-        tokens = language_tokens(files, plain.n_pieces, listed=listed)
-        behind = not listed and declared.get("legacy_behaviour") is True
-        return MultilingualTokenizer(plain.files, LanguageTokens(tokens, behind), size, str(folder))
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    content = {PIECES_FILE: read_pieces(folder)}
+    if listed:
+        content[VOCABULARY_FILE] = read_file(folder / VOCABULARY_FILE)
+    plain = MultilingualTokenizer(content, LanguageTokens({}), size, str(folder))
+    files = {
+        name: read_object(folder / name) for name in LANGUAGE_FILES if (folder / name).exists()
+    }
+    tokens = language_tokens(files, plain.n_pieces, listed=listed)
+    behind = not listed and declared.get("legacy_behaviour") is True
+    return MultilingualTokenizer(plain.files, LanguageTokens(tokens, behind), size, str(folder))

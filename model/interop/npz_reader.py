@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.decoding.rules import MarianRule
-from model.errors import CheckpointError, TokenizerError
+from model.errors import CheckpointError
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.marian_weights import check_names
 from model.interop.languages import Languages, directions
@@ -46,10 +46,7 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
     source_pieces, target_pieces = _embedded_pieces(path, arrays, options, pieces)
     files, _ = vocabulary_files(folder, source_pieces, target_pieces)
     pairs, symbols = directions(str(folder), source_pieces, languages)
-    try:
-        tokenizer = MarianTokenizer(files, symbols, str(folder))
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    tokenizer = MarianTokenizer(files, symbols, str(folder))
     shape = network_shape(
         str(path), options, tokenizer, max_length=_MAX_LENGTH, share=options.share_embeddings
     )

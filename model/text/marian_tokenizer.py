@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from model.errors import LanguageError, TokenizerError
+from model.errors import CheckpointError, LanguageError
 from model.text.moses_pieces import BPE_FILE, MosesPieces
 from model.text.piece_table import PieceTable, TableCodec, read_files
 from model.text.sentence_pieces import SentencePieces
@@ -49,7 +49,7 @@ class MarianTokenizer(TableCodec):
 
     `files` maps file names to content, `target_symbols` languages to symbols (`fr` → `>>fra<<`),
     empty for a model with a single target, which has no symbol. `moses` has the languages of
-    `MosesPieces`. Pieces missing from the vocabulary become `<unk>`. Raises `TokenizerError` for
+    `MosesPieces`. Pieces missing from the vocabulary become `<unk>`. Raises `CheckpointError` for
     files that are damaged or inconsistent.
     """
 
@@ -73,21 +73,21 @@ class MarianTokenizer(TableCodec):
         eos_id, unk_id, pad_id = map(self.source_pieces.index, (EOS, UNK, PAD))
         for piece, here in ((EOS, eos_id), (PAD, pad_id)):
             if here != (there := self.target_pieces.index(piece)):
-                raise TokenizerError(
+                raise CheckpointError(
                     f"{origin}: {piece} is {here} in {VOCABULARY_FILE}, "
                     f"{there} in {TARGET_VOCABULARY_FILE}"
                 )
         known = {piece: index for index, piece in enumerate(self.source_pieces)}
         for symbol in target_symbols.values():
             if symbol not in known:
-                raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
+                raise CheckpointError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
         self.target_unk_id = self.target_pieces.index(UNK)
         self.target_symbols = dict(target_symbols)
         if ends.bos and BOS not in known:
-            raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no {BOS} piece")
+            raise CheckpointError(f"{origin}/{VOCABULARY_FILE}: has no {BOS} piece")
         self._bos = [Token(known[BOS], BOS, 0, 0)] if ends.bos else []
         if ends.first and ends.first != (self.target_pieces[ends.first[1]], ends.first[1]):
-            raise TokenizerError(f"{origin}: {ends.first[0]} does not have id {ends.first[1]}")
+            raise CheckpointError(f"{origin}: {ends.first[0]} does not have id {ends.first[1]}")
         self.n_control_tokens = ends.bos + ends.eos + bool(target_symbols)
         self._symbol_ids = {symbol: known[symbol] for symbol in target_symbols.values()}
         special = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
@@ -196,26 +196,26 @@ def _pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]:
     pieces = read_pieces(files, name, origin)
     for special in (EOS, UNK, PAD):
         if special not in pieces:
-            raise TokenizerError(f"{origin}/{name}: has no {special} piece")
+            raise CheckpointError(f"{origin}/{name}: has no {special} piece")
     return pieces
 
 
 def read_pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]:
     """Return the pieces of a JSON vocabulary, in the order of their ids 0, 1, ….
 
-    Raises `TokenizerError`.
+    Raises `CheckpointError`.
     """
     path = f"{origin}/{name}"
     try:
         ids = json.loads(files[name])
     except (ValueError, RecursionError) as error:
-        raise TokenizerError(f"{path}: not JSON: {error}") from None
+        raise CheckpointError(f"{path}: not JSON: {error}") from None
     if not isinstance(ids, dict) or not all(type(index) is int for index in ids.values()):
-        raise TokenizerError(f"{path}: not an object of pieces and ids")
+        raise CheckpointError(f"{path}: not an object of pieces and ids")
     pieces: list[str] = sorted(ids, key=lambda piece: int(ids[piece]))
     for expected, piece in enumerate(pieces):
         if ids[piece] != expected:
-            raise TokenizerError(
+            raise CheckpointError(
                 f"{path}: ids must be 0 … {len(ids) - 1}, each once; {piece!r} has {ids[piece]}"
             )
     return pieces

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from model.errors import TokenizerError
-from model.text.sentence_pieces import Piece
+from model.errors import CheckpointError
+from model.text.text_codec import Token
 
 BPE_FILE = "bpe.model"
 
@@ -39,7 +39,7 @@ class MosesPieces:
 
     languages  of source and target, whose rules apply; sacremoses has English ones for the others
 
-    Spans are of whole words where normalisation or escapes change them. Raises `TokenizerError` if
+    Spans are of whole words where normalisation or escapes change them. Raises `CheckpointError` if
     the codes are damaged, or sacremoses is not installed.
     """
 
@@ -47,7 +47,7 @@ class MosesPieces:
         try:
             from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
         except ImportError:
-            raise TokenizerError(
+            raise CheckpointError(
                 f"{origin}: this model splits text by Moses's rules, which the extra argos "
                 "has: pip install 'sacremoses>=0.2'"
             ) from None
@@ -61,12 +61,12 @@ class MosesPieces:
     def pieces(self, text: str) -> list[str]:
         return [piece for word in self._words(text) for piece in self._merged(word)]
 
-    def split(self, text: str) -> list[Piece]:
+    def split(self, text: str) -> list[Token]:
         """As `SentencePieces.split`; pieces have no ids of their own."""
         words = [self._merged(word) for word in self._words(text)]
         spans = _spans(words, text)
         pieces = [piece for word in words for piece in word]
-        return [Piece(-1, piece, *span) for piece, span in zip(pieces, spans, strict=True)]
+        return [Token(-1, piece, *span) for piece, span in zip(pieces, spans, strict=True)]
 
     def join(self, pieces: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
         """As `SentencePieces.join`. An escaped character at the end that is not complete is left
@@ -115,21 +115,21 @@ def _read(codes: bytes, origin: str) -> tuple[dict[tuple[str, str], int], bool]:
     try:
         lines = codes.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")
     except UnicodeDecodeError:
-        raise TokenizerError(f"{origin}/{BPE_FILE}: not UTF-8") from None
+        raise CheckpointError(f"{origin}/{BPE_FILE}: not UTF-8") from None
     version = "0.1"
     offset = 1
     if lines[0].startswith("#version:"):
         version = lines.pop(0).removeprefix("#version:").strip()
         offset = 2
     if version not in ("0.1", "0.2"):
-        raise TokenizerError(f"{origin}/{BPE_FILE}: version {version[:20]}, not 0.1 or 0.2")
+        raise CheckpointError(f"{origin}/{BPE_FILE}: version {version[:20]}, not 0.1 or 0.2")
     ranks: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines):
         match line.strip(" ").split(" "):
             case [first, second] if first and second:
                 ranks.setdefault((first, second), number)
             case _:
-                raise TokenizerError(
+                raise CheckpointError(
                     f"{origin}/{BPE_FILE}: line {number + offset} is not two pieces"
                 )
     return ranks, version == "0.1"

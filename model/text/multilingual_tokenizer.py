@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from model.errors import LanguageError, TokenizerError
+from model.errors import CheckpointError, LanguageError
 from model.text.marian_tokenizer import BOS, EOS, PAD, UNK, VOCABULARY_FILE, read_pieces
 from model.text.piece_table import PieceTable, TableCodec, read_files
 from model.text.sentence_pieces import SentencePieces
@@ -42,8 +42,8 @@ class MultilingualTokenizer(TableCodec):
     """The `TextCodec` of M2M-100 and NLLB.
 
     `files` maps file names to content: `sentencepiece.bpe.model`, and `vocab.json` if ids are
-    listed there. `size` is the number of ids. Raises `TokenizerError` for files that are damaged or
-    inconsistent.
+    listed there. `size` is the number of ids. Raises `CheckpointError` for files that are damaged
+    or inconsistent.
     """
 
     n_control_tokens = 2  # the source's language and `</s>`
@@ -57,7 +57,7 @@ class MultilingualTokenizer(TableCodec):
         self.n_pieces, pieces = _pieces(files, reader, size, origin)
         for code, (token, token_id) in languages.tokens.items():
             if not self.n_pieces <= token_id < size:
-                raise TokenizerError(
+                raise CheckpointError(
                     f"{origin}: the token of {code!r} has id {token_id}, "
                     f"not {self.n_pieces} … {size - 1}"
                 )
@@ -128,10 +128,10 @@ def _pieces(
         pieces = [*SPECIAL, *map(processor.id_to_piece, own)]
         name = PIECES_FILE
     if tuple(pieces[: len(SPECIAL)]) != SPECIAL:
-        raise TokenizerError(
+        raise CheckpointError(
             f"{origin}/{name}: ids 0 to 3 are {', '.join(pieces[: len(SPECIAL)])}, "
             f"not {', '.join(SPECIAL)}"
         )
     if len(pieces) > size:
-        raise TokenizerError(f"{origin}/{name}: {len(pieces)} pieces, more than {size} ids")
+        raise CheckpointError(f"{origin}/{name}: {len(pieces)} pieces, more than {size} ids")
     return len(pieces), [*pieces, *(f"<unused{index}>" for index in range(size - len(pieces)))]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from model.errors import TokenizerError
+from model.errors import CheckpointError
 from model.text.moses_pieces import MosesPieces
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
@@ -98,11 +98,11 @@ class TableCodec:
 
 
 def read_files(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """Return the content of a tokeniser's files. Raises `TokenizerError`."""
+    """Return the content of a tokeniser's files. Raises `CheckpointError`."""
     files: dict[str, bytes] = {}
     for name in names:
         try:
             files[name] = (folder / name).read_bytes()
         except OSError as error:
-            raise TokenizerError(f"{folder / name}: {error.strerror}") from None
+            raise CheckpointError(f"{folder / name}: {error.strerror}") from None
     return files

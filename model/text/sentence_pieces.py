@@ -2,30 +2,21 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import sentencepiece
 
-from model.errors import TokenizerError
+from model.errors import CheckpointError
+from model.text.text_codec import Token
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD_START = "▁"
 _REPLACEMENT = "\ufffd"
 
 
-class Piece(NamedTuple):
-    """A piece by SentencePiece's id, with its span of code points start … end in the text."""
-
-    id: int
-    piece: str
-    start: int
-    end: int
-
-
 class SentencePieces:
     """Splits text into pieces and joins pieces to text, with the span of each piece.
 
-    Spans are as in `model.text.text_codec.Token`. Raises `TokenizerError` if the data is not a
+    Ids are SentencePiece's. Raises `CheckpointError` if the data is not a
     SentencePiece model.
     """
 
@@ -34,10 +25,10 @@ class SentencePieces:
         try:
             self.processor.LoadFromSerializedProto(serialized)
         except RuntimeError:
-            raise TokenizerError(f"{origin}: not a SentencePiece model") from None
+            raise CheckpointError(f"{origin}: not a SentencePiece model") from None
         self.serialized = serialized
 
-    def split(self, text: str) -> list[Piece]:
+    def split(self, text: str) -> list[Token]:
         """Return the pieces of `text`. Text that looks like a control symbol stays text.
 
         A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD; offsets are unaffected.
@@ -45,12 +36,12 @@ class SentencePieces:
         encodable = _encodable(text)
         mapping = self.processor.encode(encodable, return_type="offset_mapping")
         spans = self._byte_spans(encodable)
-        pieces: list[Piece] = []
+        pieces: list[Token] = []
         first = 0
         for piece_id, piece in zip(mapping["ids"], mapping["pieces"], strict=True):
             n_bytes = 1 if self.processor.is_byte(piece_id) else len(piece.encode())
             covered = spans[first : first + n_bytes]
-            pieces.append(Piece(piece_id, piece, covered[0][0], covered[-1][1]))
+            pieces.append(Token(piece_id, piece, covered[0][0], covered[-1][1]))
             first += n_bytes
         return pieces
 

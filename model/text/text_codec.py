@@ -1,12 +1,10 @@
 """The interface of tokenisers: text to ids and back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece and its span: code points start … end of the given string.
 
     Control symbols, and a `▁` that SentencePiece inserts before the first word, have an empty

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from model.errors import LanguageError, TokenizerError
+from model.errors import CheckpointError, LanguageError
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -27,7 +27,7 @@ def tag_token(tag: str) -> str:
 class Tokenizer:
     """One SentencePiece model for both sides, with a control symbol per target language.
 
-    The `TextCodec` of the checkpoints that attend trains. Raises `TokenizerError` if the model
+    The `TextCodec` of the checkpoints that attend trains. Raises `CheckpointError` if the model
     cannot be read or lacks `<pad>`, `</s>` or every language.
     """
 
@@ -47,7 +47,7 @@ class Tokenizer:
         self._unknown_ids = {self.unk_id, *byte_ids}
         for name, special in (("<pad>", self.pad_id), ("</s>", self.eos_id)):
             if special < 0:
-                raise TokenizerError(f"{origin}: has no {name} piece")
+                raise CheckpointError(f"{origin}: has no {name} piece")
         self._language_ids = {
             piece.removeprefix(_LANGUAGE_PREFIX).removesuffix(_LANGUAGE_SUFFIX): index
             for index in range(self.vocab_size)
@@ -55,15 +55,15 @@ class Tokenizer:
             and (piece := self._processor.id_to_piece(index)).startswith(_LANGUAGE_PREFIX)
         }
         if not self._language_ids:
-            raise TokenizerError(f"{origin}: has no target-language symbol such as <2fr>")
+            raise CheckpointError(f"{origin}: has no target-language symbol such as <2fr>")
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a `.model` file. Raises `TokenizerError`."""
+        """Read a `.model` file. Raises `CheckpointError`."""
         try:
             serialized = path.read_bytes()
         except OSError as error:
-            raise TokenizerError(f"{path}: {error.strerror or error}") from None
+            raise CheckpointError(f"{path}: {error.strerror or error}") from None
         return cls(serialized, str(path))
 
     def can_translate_to(self, language: str) -> bool:
@@ -111,7 +111,7 @@ class Tokenizer:
         return [*self.tokenize(text), self._control(self.eos_id, len(text))]
 
     def tokenize(self, text: str) -> list[Token]:
-        return [Token(*piece) for piece in self._pieces.split(text)]
+        return self._pieces.split(text)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of the pieces, for training data."""

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.reader import Checkpoint
-from model.errors import DataError, LanguageError, TokenizerError, TrainingError
+from model.errors import DataError, LanguageError, TrainingError
 from model.text.marian_tokenizer import MarianTokenizer
 from model.text.text_codec import TrainingCodec
 from model.text.tokenizer import Tokenizer
@@ -50,10 +50,7 @@ def read_vocabulary(run: Path) -> TrainingCodec:
     origin = origin_config(run)
     if origin and origin.marian_vocabulary:
         symbols = origin.marian_vocabulary.target_symbols
-        try:
-            return MarianTokenizer.load(run, symbols, separate=origin.marian_vocabulary.separate)
-        except TokenizerError as error:
-            raise TrainingError(str(error)) from None
+        return MarianTokenizer.load(run, symbols, separate=origin.marian_vocabulary.separate)
     return Tokenizer.load(run / TOKENIZER_FILE)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from model.checkpoint.tensor_file import Quantized
 from model.errors import CheckpointError
 
 OPTIONS: Final = "special:model.yml"
@@ -35,27 +36,8 @@ _TRANSPOSED_EXCEPT = "Wemb"
 """A matrix is stored transposed, [out, in]; embeddings, whose names contain this, as they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuantizedMatrix:
-    """A matrix of 8-bit integers q and its multiplier m: the values are q / m.
-
-    `codes` is [out, in], or [V, D] for embeddings.
-    """
-
-    codes: NDArray[np.int8]
-    multiplier: float
-
-    @property
-    def scale(self) -> float:
-        """The factor from codes to values, 1 / m."""
-        return 1 / self.multiplier
-
-    def values(self) -> NDArray[np.float32]:
-        """Return the float32 values."""
-        return self.codes.astype(np.float32) * np.float32(self.scale)
-
-
-Item = NDArray[np.float32] | QuantizedMatrix
+Item = NDArray[np.float32] | Quantized
+"""A matrix is [in, out] or, if it is quantised, [out, in]; embeddings are [V, D]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,4 +156,4 @@ def _item(
     if not (math.isfinite(multiplier) and multiplier > 0):
         raise reader.error(f"the multiplier of '{name}' is {multiplier}")
     stored = shape if _TRANSPOSED_EXCEPT in name else shape[::-1]
-    return QuantizedMatrix(codes.reshape(stored).copy(), multiplier)
+    return Quantized(codes.reshape(stored).copy(), 1 / multiplier)

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from model.errors import TokenizerError
+from model.errors import CheckpointError
 from model.text.multilingual_tokenizer import PIECES_FILE, SPECIAL
 
 FAST_TOKENIZER_FILE = "tokenizer.json"
@@ -23,7 +23,7 @@ _OPTIONS = ("byte_fallback", "dropout", "continuing_subword_prefix", "end_of_wor
 
 
 def sentencepiece_model(values: Mapping[str, Any], origin: str) -> bytes:
-    """Return the serialized SentencePiece model of a tokenizer.json. Raises `TokenizerError`."""
+    """Return the serialized SentencePiece model of a tokenizer.json. Raises `CheckpointError`."""
     try:
         bpe = values["model"]
         faults = [] if bpe["type"] == "BPE" else [f"type {bpe['type']!r}"]
@@ -38,13 +38,15 @@ def sentencepiece_model(values: Mapping[str, Any], origin: str) -> bytes:
         pairs = [one.split(" ") if isinstance(one, str) else one for one in bpe["merges"]]
         merges = [] if faults else [(str(left), str(right)) for left, right in pairs]
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise TokenizerError(f"{origin}: not a tokenizer.json as `transformers` saves it") from None
+        raise CheckpointError(
+            f"{origin}: not a tokenizer.json as `transformers` saves it"
+        ) from None
     if [ids[piece] for piece in pieces] != [*range(len(SPECIAL), len(SPECIAL) + len(pieces))]:
         faults.append("ids of pieces that are not 4, 5, …")
     elif not faults and not _are_all(pieces, merges):
         faults.append("merges that are not those of a SentencePiece model")
     if faults:
-        raise TokenizerError(
+        raise CheckpointError(
             f"{origin}: attend cannot read this tokeniser: {'; '.join(faults)}; copy {PIECES_FILE} "
             "from the model that this one was trained from"
         )

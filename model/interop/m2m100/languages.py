@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from model.errors import TokenizerError
+from model.errors import CheckpointError
 from model.interop.m2m100.fast_tokenizer import FAST_TOKENIZER_FILE
 from model.text.language_codes import standard_code
 
@@ -33,12 +33,12 @@ def language_tokens(
     n_pieces  the id of the first language, unless the files define ids
     listed    whether it is M2M-100 instead of NLLB
 
-    Raises `TokenizerError`.
+    Raises `CheckpointError`.
     """
     if listed:
         kind = files.get(TOKENIZER_CONFIG_FILE, {}).get("language_codes", "m2m100")
         if kind not in ("m2m100", "wmt21"):
-            raise TokenizerError(
+            raise CheckpointError(
                 f"{TOKENIZER_CONFIG_FILE}: language_codes {kind!r}; attend knows 'm2m100', 'wmt21'"
             )
         tokens = [f"__{code}__" for code in LISTS[kind]]

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from model.checkpoint.config import read_file
-from model.errors import CheckpointError, TokenizerError
+from model.errors import CheckpointError
 from model.interop.npz.options import DECODER_FILE
 from model.text.marian_tokenizer import (
     PAD,
@@ -107,10 +107,7 @@ def _sentencepiece_files(folder: Path) -> tuple[Path, Path]:
 
 def _indexed_pieces(spm: bytes, path: Path) -> list[str]:
     """Return the pieces of a SentencePiece model by their indices."""
-    try:
-        processor = SentencePieces(spm, str(path)).processor
-    except TokenizerError as error:
-        raise CheckpointError(str(error)) from None
+    processor = SentencePieces(spm, str(path)).processor
     return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
 
 

@@ -9,12 +9,13 @@ import torch
 
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.checkpoint.tensor_file import Quantized
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import MarianRule
 from model.engine.cpu.forward.weights import pack
 from model.errors import CheckpointError
-from model.interop.firefox.binary_format import QuantizedMatrix, read_binary
+from model.interop.firefox.binary_format import read_binary
 from model.interop.languages import Languages
 from model.interop.marian_import import import_firefox
 from model.transformer.transformer import Transformer
@@ -110,7 +111,7 @@ def test_a_checkpoint_keeps_the_8_bit_codes(tmp_path: Path, shared: bool) -> Non
     checkpoint = imported(tmp_path / "m", tmp_path / "c")
     items = read_binary(path.read_bytes(), "m").items
     item = items["decoder_l2_rnn_W"]
-    assert isinstance(item, QuantizedMatrix)
+    assert isinstance(item, Quantized)
     name = "decoder.layers.1.ssru.w.weight"
     codes, scale = checkpoint.quantized[name]
     assert scale == pytest.approx(item.scale)
@@ -125,7 +126,7 @@ def test_a_checkpoint_keeps_the_8_bit_codes(tmp_path: Path, shared: bool) -> Non
     panels = linear.weight[0].reshape(-1, width // 4, 64, 4).astype(np.int16) - 128
     rows = panels.transpose(0, 2, 1, 3).reshape(-1, width)[:n_rows]
     embedding = items["Wemb" if shared else "decoder_Wemb"]
-    assert isinstance(embedding, QuantizedMatrix)
+    assert isinstance(embedding, Quantized)
     pad = checkpoint.config.transformer.pad_id
     assert np.array_equal(np.delete(rows, pad, axis=0), embedding.codes)
     assert not rows[pad].any()

@@ -8,7 +8,7 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.errors import LanguageError, TokenizerError
+from model.errors import CheckpointError, LanguageError
 from model.text.marian_tokenizer import MarianTokenizer, symbols
 from model.text.text_codec import Token
 
@@ -181,13 +181,13 @@ def test_separate_vocabularies() -> None:
     ],
 )
 def test_files_that_are_damaged_or_do_not_fit(changes: dict[str, bytes], told: str) -> None:
-    with pytest.raises(TokenizerError) as caught:
+    with pytest.raises(CheckpointError) as caught:
         MarianTokenizer(files(**changes), {}, "x")
     assert str(caught.value).startswith(told)
 
 
 def test_a_symbol_that_the_vocabulary_lacks() -> None:
-    with pytest.raises(TokenizerError, match="has no piece >>deu<<"):
+    with pytest.raises(CheckpointError, match="has no piece >>deu<<"):
         MarianTokenizer(files(), {"de": ">>deu<<"}, "x")
 
 
@@ -196,7 +196,7 @@ def test_a_missing_file(tmp_path: Path, missing: str) -> None:
     present = files(target_vocab__json=files()["vocab.json"])
     for name in present.keys() - {missing}:
         (tmp_path / name).write_bytes(present[name])
-    with pytest.raises(TokenizerError, match=f"{missing}: No such file"):
+    with pytest.raises(CheckpointError, match=f"{missing}: No such file"):
         MarianTokenizer.load(tmp_path, {}, separate=True)
 
 

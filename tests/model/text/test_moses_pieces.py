@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.errors import TokenizerError
+from model.errors import CheckpointError
 from model.text.marian_tokenizer import MarianTokenizer
 from model.text.moses_pieces import BPE_FILE, MosesPieces, named_piece
 
@@ -110,13 +110,13 @@ DAMAGED = {
 @pytest.mark.parametrize("codes", DAMAGED)
 def test_damaged_codes_are_refused(codes: bytes) -> None:
     pytest.importorskip("sacremoses")
-    with pytest.raises(TokenizerError, match=DAMAGED[codes]):
+    with pytest.raises(CheckpointError, match=DAMAGED[codes]):
         MosesPieces(codes, LANGUAGES, "here")
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    with pytest.raises(TokenizerError, match=r"here: .*: pip install 'sacremoses>=0\.2'$"):
+    with pytest.raises(CheckpointError, match=r"here: .*: pip install 'sacremoses>=0\.2'$"):
         MosesPieces(CODES, LANGUAGES, "here")
 
 

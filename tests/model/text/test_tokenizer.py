@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.errors import LanguageError, TokenizerError
+from model.errors import CheckpointError, LanguageError
 from model.text.text_codec import Token
 from model.text.tokenizer import Tokenizer, language_token
 from model.training.data.vocabulary import train_tokenizer
@@ -199,7 +199,7 @@ def test_offsets_are_right_after_other_text(tokenizer: Tokenizer) -> None:
 
 @pytest.mark.parametrize("garbage", [b"", b"garbage", b"\x00" * 100, b"\x80\x04K\x01."])
 def test_garbage_is_not_a_model(garbage: bytes) -> None:
-    with pytest.raises(TokenizerError, match=r"x\.model: not a SentencePiece model"):
+    with pytest.raises(CheckpointError, match=r"x\.model: not a SentencePiece model"):
         Tokenizer(garbage, "x.model")
 
 
@@ -209,7 +209,7 @@ def test_a_damaged_model_is_refused_or_smaller_but_never_a_crash(tokenizer: Toke
     for cut in random.Random(0).sample(range(len(whole)), 30):
         try:
             smaller = Tokenizer(whole[:cut])
-        except TokenizerError:
+        except CheckpointError:
             refused += 1
         else:
             assert smaller.vocab_size < tokenizer.vocab_size
@@ -217,13 +217,13 @@ def test_a_damaged_model_is_refused_or_smaller_but_never_a_crash(tokenizer: Toke
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TokenizerError, match=r"none\.model: No such file or directory"):
+    with pytest.raises(CheckpointError, match=r"none\.model: No such file or directory"):
         Tokenizer.load(tmp_path / "none.model")
 
 
 def test_a_model_without_a_language_symbol_is_refused(tmp_path: Path, sentences: list[str]) -> None:
     train_tokenizer(sentences, [], 368, tmp_path / "x.model")
-    with pytest.raises(TokenizerError, match=r"x\.model: has no target-language symbol"):
+    with pytest.raises(CheckpointError, match=r"x\.model: has no target-language symbol"):
         Tokenizer.load(tmp_path / "x.model")
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.checkpoint.tensor_file import Quantized
 from model.errors import CheckpointError
-from model.interop.firefox.binary_format import OPTIONS, QuantizedMatrix, read_binary
+from model.interop.firefox.binary_format import OPTIONS, read_binary
 from tests.firefox_model import Item, quantised, write_binary
 
 MATRIX = np.array([[1.0, -2.0, 0.5], [0.25, 4.0, -1.0]], np.float32)
@@ -33,10 +34,10 @@ def test_what_is_written_is_read(written: bytes) -> None:
     assert np.array_equal(model.items["bias"], MATRIX[:1])  # type: ignore[arg-type]
     for name, expected in (("encoder_l1_ffn_W1", MATRIX.T), ("Wemb", MATRIX)):
         item = model.items[name]
-        assert isinstance(item, QuantizedMatrix)
-        assert item.multiplier == pytest.approx(127 / 4)
-        assert np.array_equal(item.codes, np.rint(expected * item.multiplier))
-        assert np.allclose(item.values(), expected, atol=4 / 127 / 2 + 1e-6)
+        assert isinstance(item, Quantized)
+        assert 1 / item.scale == pytest.approx(127 / 4)
+        assert np.array_equal(item.codes, np.rint(expected / item.scale))
+        assert np.allclose(item.values, expected, atol=4 / 127 / 2 + 1e-6)
 
 
 def refused(data: bytes) -> str:
