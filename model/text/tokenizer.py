@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from model.errors import CheckpointError, LanguageError
+from model.text.piece_table import read_files
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -60,11 +61,7 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a `.model` file. Raises `CheckpointError`."""
-        try:
-            serialized = path.read_bytes()
-        except OSError as error:
-            raise CheckpointError(f"{path}: {error.strerror or error}") from None
-        return cls(serialized, str(path))
+        return cls(read_files(path.parent, (path.name,))[path.name], str(path))
 
     def can_translate_to(self, language: str) -> bool:
         return language in self._language_ids
