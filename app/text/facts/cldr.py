@@ -101,7 +101,9 @@ _COLLOQUIAL: dict[str, dict[str, str]] = {
            "temperature-generic": "degree degrees"},
     "fr": {"mass-kilogram": "kilo kilos", "length-mile": "mile miles mille milles",
            "digital-gigabyte": "giga", "digital-megabyte": "méga",
-           "power-horsepower": "chevaux cheval", "temperature-generic": "degré degrés"},
+           "power-horsepower": "chevaux cheval", "temperature-generic": "degré degrés",
+           "area-square-kilometer": "km_carré km_carrés", "area-square-meter": "m_carré m_carrés",
+           "speed-mile-per-hour": "miles_à_l'heure milles_à_l'heure", "length-inch": "po"},
     "": {"mass-kilogram": "kilo kilos quilo quilos chilo chili"},
 }  # fmt: skip
 _PLAIN_POWERS = str.maketrans("²³", "23")
@@ -132,7 +134,7 @@ def unit_words(language: str) -> Mapping[str, str]:
     colloquial = _COLLOQUIAL.get(primary_language(language), _COLLOQUIAL[""])
     for unit, words in colloquial.items() if found else ():
         for word in words.split():
-            found.setdefault(word, unit)
+            found.setdefault(word.replace("_", " "), unit)
     return {word: _SAME.get(unit, unit) for word, unit in found.items()}
 
 

@@ -29,7 +29,7 @@ _DECIMAL = re.compile(r"\d+[.,]\d+")
 _SPACED = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+")
 _SIGN_BEFORE = re.compile(r"(?<![A-Z])[$€£¥₹]\d")
 
-_VERSION_BEHIND = re.compile(r"[a-z]{1,5}\d")
+_VERSION_BEHIND = re.compile(r"[a-z]{1,5}\d|[ ](?:Linux|kernel|release|series)\b")
 _VERSION_BEFORE = re.compile(
     r"(?<!\w)(?!(?:AUD|CAD|CHF|CNY|EUR|GBP|INR|JPY|USD?)[ ])"
     r"(?:\b(?i:versions?|releases?|kernel|noyau|v|environment|server|desktop"
@@ -87,7 +87,9 @@ def _own_minus(text: str, language: str) -> list[str]:
 def _is_version(text: str, number: re.Match[str]) -> bool:
     """Whether a decimal may be a version: `GNOME 2.4`, `version 3.1`, `1.0rc2`."""
     start, end = number.span()
-    if _VERSION_BEHIND.match(text, end):
+    if _VERSION_BEHIND.match(text, end) or re.search(
+        r"[^\W\d_]-$", text[max(start - 2, 0) : start]
+    ):
         return True
     if not _VERSION_BEFORE.search(text, max(0, start - 40), start):
         return False

@@ -152,24 +152,58 @@ _MORE = _words(
 )
 """Words of both sides of a number; a translation of one is not the other."""
 
+_BEYOND = _words(
+    r"(?!(?:oth|rath)er)(?:more|less|fewer|\w+er|worse) than (?:about )?\W?\d",
+    r"(?:plus|moins) (?!de\b)\w+ qu(?:e |['’])\W?\d",
+)
+_MAY_BE_BEYOND = _words(
+    r"(?:than|over|under|above|below|beyond|past|exceed\w*|up to|within|at (?:least|most))\b|[<>+]",
+    r"(?:plus|moins|supérieur|inférieur|dépass|excéd|au-de|dess[ou]|outre|passé|jusqu)|[<>+]",
+)
+"""Comparisons with a number, `older than 21 days`, and what may say the same."""
+
+_CHANGED_BY = re.compile(
+    r"\b(?:baiss|augment|hauss|progress|recul|diminu|chut|grimp|bond)\w*(?: \w+)?"
+    r" de \d(?!.{0,100} (?:à|au) )"
+)
+_FROM = re.compile(r"\bfrom \W?\d")
+_TWICE_TO = re.compile(rf"\bto \W?\d[\d.,]*[{SPACES}]?%? to \W?\d|à \d[\d,]*[{SPACES}]?%? à \d")
+"""What a change by a number, or from one to another, must not become."""
+
+_RATE_OF_CHANGE = {
+    "en": re.compile(r"\b(?:is|are|was|were) (?:up|down) (?:by )?\W?\d[\d.,]*[ ]?(?:%|per ?cent)"),
+    "fr": re.compile(rf"\best en (?:hausse|baisse) de \d[\d,]*[{SPACES}]?%"),
+}
+
 _UP_TO = _words(
-    rf"(?:up to[{SPACES}]\W?\d|(?:at most|no (?:more|longer|later) than)[{SPACES}])",
+    rf"(?:as (?:many|much) as[{SPACES}]\W?\d|up to[{SPACES}]\W?\d"
+    rf"|(?:at most|no (?:more|longer|later) than)[{SPACES}])",
     rf"(?:jusqu['’]à|au plus)[{SPACES}]\d",
 )
 _MAY_BE_UP_TO = _words(
     r"(?:up to|at most|no[tr]? (?:more|longer|later) than|max|as (?:much|many|long|high|far)|until"
     r"|more than|to\b|reach|exceed|within|by\b)",
-    r"(?:jusqu|au plus|maxi|max\b|dépass|atteindre|pouvant|excéd|plafon|d['’]ici|limit"
+    r"(?:jusqu|au plus|maxi|max\b|dépass|atteindre|pouvant|excéd|plafon|d['’]ici|limit|autant que"
+    r"|pas moins|quelque"
     r"|(?:n[e'’]|pas|sans)\b.{0,40}\bplus)",
 )
 
 
 def same_bounds(source: str, translation: str, languages: Sequence[str]) -> bool:
-    """Whether neither a bound of a number nor the direction of a change became its opposite."""
+    """Whether no bound of a number is lost, and the direction of a change is not its opposite."""
     here, there = map(primary_language, languages)
     if {here, there} != {"en", "fr"}:
         return True
+    if (
+        (_BEYOND[here].search(source) and not _MAY_BE_BEYOND[there].search(translation))
+        or (_FROM.search(translation) and _CHANGED_BY.search(source))
+        or (_TWICE_TO.search(translation) and not _TWICE_TO.search(source))
+    ):
+        return False
     less, more = _LESS[here].search(source), _MORE[here].search(source)
+    is_rate = _RATE_OF_CHANGE[here].search(source) is not None
+    if is_rate and not (_LESS[there].search(translation) or _MORE[there].search(translation)):
+        return False
     if (less is None) != (more is None):
         less_there, more_there = _LESS[there].search(translation), _MORE[there].search(translation)
         if bool(less_there) == bool(more) and bool(more_there) == bool(less):

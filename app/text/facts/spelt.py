@@ -61,6 +61,10 @@ _DECADES = {
 }
 _THIRDS = re.compile(r"\b(?:un|deux|2)[  ]tiers[  ](?:d[eu]s?[  ]|d['’])", re.IGNORECASE)
 _FORTNIGHT = re.compile(r"\b(?:fortnight|quinz|quatorze|deux[  ]semaines)", re.IGNORECASE)
+_QUINZAINE = re.compile(r"\bquinzaine\b(?! (?:de|d['’]))", re.IGNORECASE)
+_MAY_BE_QUINZAINE = re.compile(
+    r"fortnight|two[ -]weeks?|half|\b(?:15|14|fi?fteen|fourteen)[ -]days?", re.IGNORECASE
+)
 _LAST = re.compile(
     r"\b(?:(?:last|past|previous|next|coming|recent)\b|derni[eè]r|pass[ée]|précédent|prochain|récent|venir)",
     re.IGNORECASE,
@@ -214,6 +218,8 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
 
 def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a fortnight is missing."""
+    if primary_language(languages[0]) == "fr":
+        return bool(_QUINZAINE.search(source)) and not _MAY_BE_QUINZAINE.search(translation)
     if not _FORTNIGHT.search(source) or primary_language(languages[0]) != "en":
         return False
     return not (

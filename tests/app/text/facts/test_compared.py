@@ -191,3 +191,19 @@ def test_what_a_locale_writes_is_read_back_as_the_same(language: str) -> None:
         answer = f"– {written}"
         assert not list(fact_faults(f"It is {same}.", answer, ("en", language))), written
         assert list(fact_faults(f"It is {other}.", answer, ("en", language))), written
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "faults"),
+    [
+        ("La quinzaine commence.", "The fifteen starts.", ("numbers",)),
+        ("La quinzaine commence.", "The fortnight starts.", ()),
+        ("Sur 12 km carrés.", "Over 12 square kilometres.", ()),
+        ("À 149 miles à l'heure.", "At 149 miles per hour.", ()),
+        ("Soit 1/5 po.", "Or 1/5 inch.", ()),
+    ],
+)
+def test_words_of_french_for_a_fortnight_and_units(
+    source: str, translation: str, faults: tuple[str, ...]
+) -> None:
+    assert fact_faults(source, translation, ("fr", "en")) == faults

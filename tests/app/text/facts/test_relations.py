@@ -57,6 +57,12 @@ def test_the_whole_stays_a_whole(source: str, translation: str, same: bool) -> N
         ("Sales fell by 12 %", "Les ventes ont reculé de 12 %", True),
         ("Sales fell by 12 %", "Les ventes sont à 12 %", True),
         ("more than 5", "moins de 5", False),
+        ("older than 21 days", "de 21 jours", False),
+        ("older than 21 days", "de plus de 21 jours", True),
+        ("as many as 800 million", "plus de 800 millions", False),
+        ("as many as 800 million", "pas moins de 800 millions", True),
+        ("Prices are up 12 percent", "Les prix sont de 12 %", False),
+        ("Prices are up 12 percent", "Les prix ont augmenté de 12 %", True),
         ("no more than 5", "pas plus de 5", True),
         ("3 glaciers flow down", "3 glaciers coulent de la montagne", True),
         ("climb 3 walls", "grimper 3 murs, plongée sous-marine", True),
@@ -66,3 +72,19 @@ def test_the_whole_stays_a_whole(source: str, translation: str, same: bool) -> N
 def test_a_bound_or_a_change_is_not_its_opposite(source: str, translation: str, same: bool) -> None:
     assert same_bounds(source, translation, ("en", "fr")) == same
     assert same_bounds(source, translation, ("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "same"),
+    [
+        ("plus vieilles que 21 jours", "21-day apples", False),
+        ("plus vieilles que 21 jours", "older than 21 days", True),
+        ("a baissé de 3,4 %", "has fallen from 3.4%", False),
+        ("a baissé de 3,4 %", "has fallen by 3.4%", True),
+        ("a baissé de 3,4 à 2 %", "has fallen from 3.4 to 2%", True),
+        ("est passé de 4,1 % à 5,3 %", "rose to 4.1% to 5.3%", False),
+        ("est passé de 4,1 % à 5,3 %", "rose from 4.1% to 5.3%", True),
+    ],
+)
+def test_a_comparison_or_a_change_stays_one(source: str, translation: str, same: bool) -> None:
+    assert same_bounds(source, translation, ("fr", "en")) == same
