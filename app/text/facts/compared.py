@@ -40,6 +40,7 @@ from app.text.facts.relations import same_bounds, same_ratios
 from app.text.facts.spelt import (
     ABOUT,
     MIN_IN_WORDS,
+    NOUNS_OF_NUMBERS,
     PART,
     lacks_number_in_words,
     lacks_rank_in_words,
@@ -243,12 +244,13 @@ def _same_names(of: Calendar, source: str, translation: str, languages: Sequence
 
 @cache
 def _dated(language: str) -> frozenset[str]:
-    """Return the words of the names of months and days, and their plurals."""
+    """Return the words of the names of months and days, their plurals, and nouns of numbers."""
     names = {*whole_names(language, "months"), *whole_names(language, "days")}
     if not knows_words_of(language):  # it inflects them
         return frozenset()
     words = {word for name in names for word in WORD.findall(name)} - {"may", "march"}
-    return frozenset({*words, *(f"{word}s" for word in words)})
+    nouns = NOUNS_OF_NUMBERS.get(primary_language(language), ())
+    return frozenset({*words, *(f"{word}s" for word in words), *nouns})
 
 
 @cache

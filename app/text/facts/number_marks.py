@@ -109,17 +109,20 @@ def has_foreign_form(source: str, translation: str, languages: Sequence[str]) ->
     here, there = map(convention_of, languages)
     if here is None or there is None or codes[0] == codes[-1]:
         return False
-    for match in NUMBER.finditer(translation):
-        number = match[0]
-        foreign = (
+    foreign = {
+        number
+        for number in NUMBER.findall(translation)
+        if (
             _DECIMAL.fullmatch(number)
             and number.count(here.decimal) == 1
             and here.decimal != there.decimal
             and not (here.decimal == there.group and re.search(r"\D\d{3}$", number))
-        ) or (here.group == " " != there.group and _SPACED.fullmatch(number))
-        copied = rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)"
-        if foreign and any(not _is_version(source, at) for at in re.finditer(copied, source)):
-            return True
+        )
+        or (here.group == " " != there.group and _SPACED.fullmatch(number))
+    }
+    copied = (at for at in NUMBER.finditer(source) if at[0] in foreign) if foreign else ()
+    if any(not _is_version(source, at) for at in copied):
+        return True
     if there.money == "behind" and here.money != "behind":
         return any(sign[0] in source for sign in _SIGN_BEFORE.finditer(translation))
     return False

@@ -61,10 +61,35 @@ _DECADES = {
 }
 _THIRDS = re.compile(r"\b(?:un|deux|2)[  ]tiers[  ](?:d[eu]s?[  ]|d['’])", re.IGNORECASE)
 _FORTNIGHT = re.compile(r"\b(?:fortnight|quinz|quatorze|deux[  ]semaines)", re.IGNORECASE)
-_QUINZAINE = re.compile(r"\bquinzaine\b(?! (?:de|d['’]))", re.IGNORECASE)
-_MAY_BE_QUINZAINE = re.compile(
-    r"fortnight|two[ -]weeks?|half|\b(?:15|14|fi?fteen|fourteen)[ -]days?", re.IGNORECASE
-)
+NOUNS_OF_NUMBERS = {
+    "en": {"noon", "midday", "midnight", "twenties", "thirties", "forties", "fifties", "sixties"},
+    "fr": {
+        "midi", "minuit", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
+        "soixantaine",
+    },
+}  # fmt: skip
+_IMPLIED = {
+    ("en", "fr"): {
+        r"\b(?:noon|midday)\b": r"\bmidi\b|\b12\b",
+        r"\bmidnight\b": r"\bminuit\b|\b(?:0|00|24)\b",
+        r"\bin (?:his|her|their|my|your|our) (?:early |mid-?|late )?\w+ties\b": (
+            r"aine\b|\bans\b|\d0|années"
+        ),
+    },
+    ("fr", "en"): {
+        r"\bà midi\b": r"\b(?:noon|midday|lunch\w*|12)\b",
+        r"\b(?:à|avant|après|vers) minuit\b": r"\b(?:midnight|12|00?|24)\b",
+        r"\bla (?:vingt|trent|quarant|cinquant|soixant)aine\b(?! (?:de|d['’]))": r"ties\b|\d0|ty\b",
+        r"\bquinzaine\b(?! (?:de|d['’]))": (
+            r"fortnight|two[ -]weeks?|half|\b(?:15|14|fifteen|fourteen)[ -]days?"
+        ),
+        r"\b(?:dur\w{1,4}|pendant|durant) \w+ heures? et (?:demie|quart)\b": (
+            r"\A(?!.*\b(?:half|quarter) past\b)"
+        ),
+    },
+}
+"""Nouns that imply a number, a time or a length of time, and what says it in the other language."""
+
 _LAST = re.compile(
     r"\b(?:(?:last|past|previous|next|coming|recent)\b|derni[eè]r|pass[ée]|précédent|prochain|récent|venir)",
     re.IGNORECASE,
@@ -99,7 +124,8 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     if not knows_words_of(languages[-1]):
         return False
     if (
-        _lacks_fortnight(source, translation, languages)
+        _lacks_implied(source, translation, languages)
+        or _lacks_fortnight(source, translation, languages)
         or (_LAST_OF_TIME.search(translation) and not _LAST.search(source))
         or _lacks_round_number(source, translation, languages)
         or _adds_large_number(source, translation, languages)
@@ -216,10 +242,17 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
     return not ranks <= found
 
 
+def _lacks_implied(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether the number or time that a noun implies is missing."""
+    here, there = (primary_language(code) for code in languages)
+    return any(
+        re.search(noun, source, re.IGNORECASE) and not re.search(said, translation, re.IGNORECASE)
+        for noun, said in _IMPLIED.get((here, there), {}).items()
+    )
+
+
 def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a fortnight is missing."""
-    if primary_language(languages[0]) == "fr":
-        return bool(_QUINZAINE.search(source)) and not _MAY_BE_QUINZAINE.search(translation)
     if not _FORTNIGHT.search(source) or primary_language(languages[0]) != "en":
         return False
     return not (

@@ -201,9 +201,24 @@ def test_what_a_locale_writes_is_read_back_as_the_same(language: str) -> None:
         ("Sur 12 km carrés.", "Over 12 square kilometres.", ()),
         ("À 149 miles à l'heure.", "At 149 miles per hour.", ()),
         ("Soit 1/5 po.", "Or 1/5 inch.", ()),
+        ("Il a la quarantaine.", "He has quarantine.", ("numbers",)),
+        ("Il a la quarantaine.", "He is in his forties.", ()),
+        ("Le film dure deux heures et demie.", "The film lasts half past two.", ("numbers",)),
+        ("Le film dure deux heures et demie.", "The film lasts two and a half hours.", ()),
+        ("C'est à midi.", "It is at lunch.", ()),
+        ("C'est à midi.", "It is at ten.", ("numbers",)),
     ],
 )
-def test_words_of_french_for_a_fortnight_and_units(
+def test_nouns_that_imply_numbers_and_units_of_french(
     source: str, translation: str, faults: tuple[str, ...]
 ) -> None:
     assert fact_faults(source, translation, ("fr", "en")) == faults
+
+
+def test_noon_and_ages_are_facts() -> None:
+    late = "The deadline is noon on Friday."
+    assert fact_faults(late, "La date limite est vendredi.", ("en", "fr")) == ("numbers",)
+    assert not fact_faults(late, "La date limite est vendredi à midi.", ("en", "fr"))
+    assert may_have_facts("He is in his forties.", "en")
+    assert fact_faults("He is in his forties.", "Il est dans ses forts.", ("en", "fr"))
+    assert not fact_faults("He is in his forties.", "Il a la quarantaine.", ("en", "fr"))

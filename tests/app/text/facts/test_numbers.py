@@ -39,7 +39,7 @@ def test_any_texts_can_be_compared(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["1", "1 ", "1.", "1,", "1:11 ", "1 111 ", "one ", "X", "1h", "1 h "]
+    "unit", ["1", "1 ", "1.", "1,", "1:11 ", "1 111 ", "one ", "X", "1h", "1 h ", "x-1.0 "]
 )
 def test_time_is_linear_in_the_length(unit: str) -> None:
     assert_linear(lambda n: same_numbers(unit * n, "2 " + unit * n), 20_000 // len(unit))
