@@ -195,13 +195,17 @@ def same_bounds(source: str, translation: str, languages: Sequence[str]) -> bool
     if {here, there} != {"en", "fr"}:
         return True
     if (
-        (_BEYOND[here].search(source) and not _MAY_BE_BEYOND[there].search(translation))
+        (
+            (" than " in source or " qu" in source)  # fast
+            and _BEYOND[here].search(source)
+            and not _MAY_BE_BEYOND[there].search(translation)
+        )
         or (_FROM.search(translation) and _CHANGED_BY.search(source))
         or (_TWICE_TO.search(translation) and not _TWICE_TO.search(source))
     ):
         return False
     less, more = _LESS[here].search(source), _MORE[here].search(source)
-    is_rate = _RATE_OF_CHANGE[here].search(source) is not None
+    is_rate = ("%" in source or "cent" in source) and _RATE_OF_CHANGE[here].search(source)
     if is_rate and not (_LESS[there].search(translation) or _MORE[there].search(translation)):
         return False
     if (less is None) != (more is None):

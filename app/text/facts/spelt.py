@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from app.text.facts.cldr import SPACES
 from app.text.facts.clock_times import says_time, worded_times
-from app.text.facts.number_words import Spelt, knows_words_of, numbers_in_words, spelt_out
+from app.text.facts.number_words import Spelt, knows_words_of, numbers_in_words, spelt_out, words_of
 from app.text.facts.numbers import values_of
 from app.text.facts.quantities import is_checked, names_unit, unit_at
 from app.text.facts.ranks import ordinals_in_words, roman_numerals
@@ -65,7 +65,7 @@ NOUNS_OF_NUMBERS = {
     "en": {"noon", "midday", "midnight", "twenties", "thirties", "forties", "fifties", "sixties"},
     "fr": {
         "midi", "minuit", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
-        "soixantaine",
+        "soixantaine", "demie", "quart",
     },
 }  # fmt: skip
 _IMPLIED = {
@@ -245,6 +245,8 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
 def _lacks_implied(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether the number or time that a noun implies is missing."""
     here, there = (primary_language(code) for code in languages)
+    if words_of(source).isdisjoint(NOUNS_OF_NUMBERS.get(here, ())):
+        return False
     return any(
         re.search(noun, source, re.IGNORECASE) and not re.search(said, translation, re.IGNORECASE)
         for noun, said in _IMPLIED.get((here, there), {}).items()
