@@ -33,7 +33,8 @@ _WITH_BLANKS = (
 _RUNS = re.compile(rf"{_QUOTED}|{_WITH_BLANKS}|(?<![!-~À-ɏͰ-ӿ])[!-~À-ɏͰ-ӿ]++")
 _MARK = re.compile(
     rf"(?<!\w){TOOL}[ ][a-z]|"
-    r"[`\\/_$#=~^(<%:{\[]|(?<!\S)\.[a-z]|[^\W\d_]\.\w|(?<!\S)--?[A-Za-z]|\d\.\d++\.\d|[a-z][A-Z]|v\d"
+    r"[`\\/_$#=~^(<%:{\[]|(?<!\S)\.[a-z]|[^\W\d_]\.\w|(?<!\S)--?[A-Za-z]|\d\.\d++\.\d|[a-z][A-Z]"
+    r"|v\d|[a-zR]\+\w"
 )
 _OPENING = re.compile(r"[\"'(\[«{<“‘‹¿¡—–*]+|(?:[LlDdNnTtSsJjMmCc]|[Qq]u)['’](?=.)")
 _CLOSING = re.compile(r"[\"'.,;:!?…»”’›\]}>*—–]+$")
@@ -72,6 +73,8 @@ _FORMS = re.compile(
     | 0[xX][0-9A-Fa-f]+ | 0b[01]+
     | \#(?!(?!(\d)\1{{5}})\d+(?!\w))                                   # a colour, no number
         (?:[0-9A-Fa-f]{{8}}|[0-9A-Fa-f]{{6}}|(?=[A-Fa-f]*\d)[0-9A-Fa-f]{{3}})
+    | [ru]/[A-Za-z]\w{{2,}}                                              # a place on Reddit
+    | (?:Ctrl|Alt|AltGr|Shift|Maj|Cmd|Win|Fn)(?:\+\w{{1,9}})+          # keys
     | (?:[0-9A-Fa-f]{{2}}:){{5}}[0-9A-Fa-f]{{2}} | (?:[0-9A-Fa-f]{{2}}-){{5}}[0-9A-Fa-f]{{2}}
     | \d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+|/\d+)?
     | (?:localhost|[\w.-]+):\d{{4,5}}(?:/\S*)?

@@ -27,7 +27,7 @@ _NAMES = re.compile(
 )
 _MARK = re.compile(rf"[™®℠#@]|[ ](?:{_COMPANY})\b|(?:[Cc]ode|BIC:?|PIN:|SWIFT)[ ][A-Z]")
 _FUNCTION_WORDS = re.compile(r"(?:The|An?|Le|La|Les|Un|Une|In|At|On|By|For|Chez|Der|Die|Das|El)[ ]")
-_SIGN = re.compile(r"[\d`\\/_$#=~^(<%:{\[@™®℠]")
+_SIGN = re.compile(r"[\d`\\/_$#=~^(<%:{\[@™®℠+]")
 _HYPHEN = re.compile(r"(?<!\S)-")
 _LATER_CAPITAL = re.compile(r"(?<=.)[A-Z]", re.DOTALL)
 _COMMAND = re.compile(rf"(?<!\w){TOOL}[ ][a-z]")

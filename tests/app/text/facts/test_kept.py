@@ -27,7 +27,7 @@ def kept(text: str, language: str = "en") -> list[str]:
         "~/notes.txt", "src/main.py", "\\\\nas\\share", "./configure", "../a/b.csv", "README.md",
         "backup.tar.gz", ".gitignore", "--force=yes", "-v", "$HOME", "%APPDATA%", "snake_case",
         "__init__", "myVariable", "f(x)", "len(items)", "save_all()", "key=value", "x==10", "0xFF",
-        "#000000", 'class="a-b"',
+        "#000000", "Ctrl+Shift+T", "Alt+F4", "r/france", 'class="a-b"',
         "#ff8800", "^\\d+$", "[a-z]+", ".*\\.py", "192.168.1.1", "127.0.0.1:8080", "10.0.0.0/24",
         "00:1A:2B:3C:4D:5E", "fe80::1", "v2.3.1", "1.2.10", "3.0.0-beta.2", "localhost:5432",
         "example.com", "docs.python.org/3/", '{"a": 1}', "#fun", "@anna_k", "Acme Inc.",
@@ -46,6 +46,7 @@ def test_what_is_copied(fact: str) -> None:
     "text",
     [
         "and/or, he/she, km/h, 24h/24, 7j/7", "mot(s), étudiant(e)s, file(s), cheval(aux)",
+        "R+D, a+b, C++, 5+3, w/out",
         "100km, 30ft, 5kg, 90-year-old, mid-2019, 1990s, 21st, Q3 2024, COVID-19, G20, MP3",
         "1,234,567.5 and 1'234'567 and 3.14 and -5 and 50% and 16:9 and 3/4 and 12:30",
         "12 500 000 euros et 1 234 567 habitants", "iPhone, eBay, macOS, YouTube, U.S.A., p.m.",
