@@ -72,7 +72,8 @@ _NOT_FRENCH = re.compile(
     r"|\b[IVXLC]+(?:st|nd|rd|th)\b"
     r"|\b(?:(?:lun|mar|mercre|jeu|vendre|same)di|dimanche),? (?:le )?\d{1,2}e\b"
     r"|\b\d{1,2}e (?:de )?(?:(?:janv|févr|juill|octob|\w+emb)\w+|mars|avril|mai|juin|août)\b"
-    r"|\bsur l[ea] \d{1,2}e\b(?! \w{3})",
+    r"|\bsur l[ea] \d{1,2}e\b(?! \w{3})"
+    r"|\b(?:1[5-9]\d|20\d)0s\b|\bles\W{1,4}\d0s\b",  # decades
     re.IGNORECASE,
 )
 _MONTH = " (?:January|February|March|April|May|June|July|August|(?:Sept|Octo|Nov|Dec)em?ber)"
