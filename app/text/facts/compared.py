@@ -151,7 +151,7 @@ def _faults(source: str, translation: str, languages: tuple[str, str]) -> Iterat
 
 
 def _has_signs(text: str, language: str) -> bool:
-    """Whether a text has digits, a numeral, or the name of a day of the week or a month."""
+    """Whether a text has digits, a numeral, the name of a day or month, or a noun of a number."""
     return has_digit(text) or _has_roman(text) or not words_of(text).isdisjoint(_dated(language))
 
 
