@@ -205,7 +205,6 @@ def assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics) 
     files = FileService(
         service.paths,
         FileLimits(
-            max_files=settings.max_concurrent_files,
             max_characters=settings.max_file_characters,
             timeout=settings.file_timeout,
         ),

@@ -16,7 +16,7 @@ from app import __version__
 from app.accounts.clients import Keys, RateLimit
 from app.accounts.document_jobs import DocumentJobs
 from app.accounts.glossary_store import GlossaryStore
-from app.accounts.result_files import FileStore
+from app.accounts.result_files import STORED_FILES, FileStore
 from app.accounts.usage_ledger import UsageLedger
 from app.errors import AppError
 from app.loading import load_runtime
@@ -68,7 +68,8 @@ def create_app(
     metrics = Metrics(reasons=REASONS, rejections=REJECTIONS)
     ledger = UsageLedger(settings.character_limit, settings.data)
     glossary_store = GlossaryStore(settings.data)
-    jobs = DocumentJobs(FileStore(settings.max_stored_bytes), settings.max_stored_bytes)
+    max_stored = STORED_FILES * settings.max_file_bytes
+    jobs = DocumentJobs(FileStore(max_stored), max_stored)
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     lag = LoopLag()

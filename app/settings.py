@@ -113,8 +113,6 @@ class Settings(BaseSettings):
     """Maximum requests per client (key or address); unlimited by default."""
     characters_per_minute: PositiveInt | None = None
     """Maximum characters in a client's requests; unlimited by default."""
-    max_connections: PositiveInt = 1000
-    """Maximum connections; beyond, idle and incomplete ones are closed."""
     max_texts: PositiveInt = 10_000
     """Maximum texts per request."""
     max_text_characters: PositiveInt = 250_000
@@ -131,12 +129,8 @@ class Settings(BaseSettings):
     """Maximum bytes of an uploaded file."""
     max_file_characters: PositiveInt = 1_000_000
     """Maximum characters to translate per file."""
-    max_concurrent_files: PositiveInt = 4
-    """Maximum files translated concurrently; further ones get 429."""
     file_timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
     """Seconds after which a file gets 504."""
-    max_stored_bytes: PositiveInt = 100_000_000
-    """Maximum bytes of all stored translated files; the oldest are dropped first."""
     sentence_cache_bytes: NonNegativeInt = 32_000_000
     """Bytes of the cache of sentences per checkpoint; 0 disables it."""
     request_timeout: Annotated[float, Field(gt=0, le=3600)] = 30.0

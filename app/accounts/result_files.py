@@ -12,6 +12,9 @@ from app.errors import TextTooLongError
 LIFETIME = 1200.0
 """Seconds for which a file is kept."""
 
+STORED_FILES = 10
+"""Files of the largest accepted size that a store has room for."""
+
 MAX_FILES = 1000
 """Files at a time; beyond, the oldest are dropped."""
 

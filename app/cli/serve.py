@@ -179,6 +179,9 @@ COLLECT_AFTER = 200_000
 """New objects before a collection, more than all admitted requests have: a collection traverses
 all objects, takes 50 to 100 ms, and finds nothing, since no request leaves cycles behind."""
 
+CONNECTIONS_PER_REQUEST = 2
+"""Connections for each concurrent request: clients keep idle ones."""
+
 KEEP_ALIVE = 75
 """Seconds that idle connections stay open: longer than in proxies and load balancers (60), which
 would otherwise send requests into a closing connection and respond with 502."""
@@ -197,7 +200,8 @@ def make_server(
         server_header=False,
     )
     n_listening = ACCEPTED_AT_A_TIME + (admin_listener is not None)
-    limits = ConnectionLimits(affordable_connections(settings.max_connections, n_listening))
+    maximum = CONNECTIONS_PER_REQUEST * settings.max_concurrent_requests
+    limits = ConnectionLimits(affordable_connections(maximum, n_listening))
     admin = None
     if admin_listener:
         beside = config(create_admin_app(app), lifespan="off", timeout_graceful_shutdown=1)

@@ -21,6 +21,9 @@ from app.translation.language_paths import LanguagePath, LanguagePaths
 from app.translation.pipeline import RequestContext, translate_blocks
 from app.translation.requests import TranslationOptions
 
+MAX_FILES = 4
+"""Files translated at a time; they share the capacity of files anyway."""
+
 SAMPLE_CHARACTERS = 2000
 """Characters examined to detect the language of a file."""
 
@@ -32,7 +35,6 @@ Progress: TypeAlias = Callable[[int, int], None]
 class FileLimits:
     """Limits of files; `timeout` in seconds."""
 
-    max_files: int
     max_characters: int
     timeout: float
 
@@ -87,8 +89,8 @@ class FileService:
         self._limits = limits
         self._limiter = limiter
         self._checking_limiter = CapacityLimiter(limiter.capacity)
-        self._admission = Admission(limits.max_files, forecast)
-        self._uploads = Admission(limits.max_files, forecast)
+        self._admission = Admission(MAX_FILES, forecast)
+        self._uploads = Admission(MAX_FILES, forecast)
 
     def slot(self) -> AbstractAsyncContextManager[float]:
         """Reserve a file's slot before reading it. Yields and raises as `Admission.slot`."""

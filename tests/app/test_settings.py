@@ -76,13 +76,13 @@ def test_every_setting_is_described() -> None:
 
 def test_a_mistyped_variable_is_named_with_what_is_meant() -> None:
     environment = {
-        "ATTEND_PORT": "1", "attend_host": "a", "PATH": "/", "ATTEND_MAX_CONECTIONS": "1",
+        "ATTEND_PORT": "1", "attend_host": "a", "PATH": "/", "ATTEND_MAX_TEXS": "1",
         "ATTEND_SERVICE_HOST": "a", "ATTEND_": "", "ATTEND_API_KEY": "secret",
     }  # fmt: skip
     found = unknown_variables(environment)
     assert found.keys() == {
-        "ATTEND_MAX_CONECTIONS", "ATTEND_SERVICE_HOST", "ATTEND_", "ATTEND_API_KEY",
+        "ATTEND_MAX_TEXS", "ATTEND_SERVICE_HOST", "ATTEND_", "ATTEND_API_KEY",
     }  # fmt: skip
-    assert found["ATTEND_MAX_CONECTIONS"] == "ATTEND_MAX_CONNECTIONS"
+    assert found["ATTEND_MAX_TEXS"] == "ATTEND_MAX_TEXTS"
     assert found["ATTEND_API_KEY"] == "ATTEND_API_KEYS"
     assert "secret" not in str(found)

@@ -12,9 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
+from app import main
 from app.documents.files import FORMATS, FileDocument
 from app.text.markup.tokens import xml_tokens
 from app.text.placeholders import find_placeholders
+from app.translation import file_service
 from app.translation.file_service import FileService, TranslatedFile
 from tests.app.conftest import Client, Serve
 from tests.app.documents.archives import PARTS, sample_archive
@@ -130,9 +132,10 @@ async def test_the_language_of_a_file_is_found_out(served: Client) -> None:
     assert same.content == text
 
 
-async def test_what_cannot_be_is_refused(serve: Serve) -> None:
+async def test_what_cannot_be_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     big = b"The house. " * 100
-    async with serve(max_file_bytes=2000, max_file_characters=500, max_stored_bytes=50) as client:
+    monkeypatch.setattr(main, "STORED_FILES", 0.025)
+    async with serve(max_file_bytes=2000, max_file_characters=500) as client:
         answers = {
             "suffix": await send(client, "a.exe", b"x"),
             "json": await send(client, "a.json", b"{\n"),
@@ -194,9 +197,10 @@ async def test_files_need_a_key_and_downloads_no_other_key(serve: Serve) -> None
     assert usage == 18
 
 
-async def test_so_many_files_at_a_time(serve: Serve) -> None:
+async def test_so_many_files_at_a_time(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_service, "MAX_FILES", 1)
     engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
-    async with serve(engine, max_concurrent_files=1) as client:
+    async with serve(engine) as client:
         first = asyncio.create_task(send(client, "a.txt", b"The house."))
         assert await asyncio.to_thread(_is_working, engine)
         second = await send(client, "a.txt", b"The house.")

@@ -9,6 +9,7 @@ import pytest
 
 from app.documents.files import FORMATS
 from app.routes.deepl import documents
+from app.translation import file_service
 from tests.app.asking import native_text, refusal
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
@@ -94,7 +95,8 @@ async def test_a_form_asks_as_well_as_json(client: Client) -> None:
 async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "STATUS_WAIT", 0.01)
     engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
-    async with serve(engine, max_concurrent_files=1) as client:
+    monkeypatch.setattr(file_service, "MAX_FILES", 1)
+    async with serve(engine) as client:
         first, second = await uploaded(client), await uploaded(client)
         status = (await ask(client, first)).json()
         assert (status["status"], status["seconds_remaining"]) == ("translating", 1)
@@ -109,7 +111,8 @@ async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyP
 async def test_a_deleted_document_is_free(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "STATUS_WAIT", 0.01)
     engine = FakeEngine(gate=threading.Semaphore(1))
-    async with serve(engine, max_concurrent_files=1) as client:
+    monkeypatch.setattr(file_service, "MAX_FILES", 1)
+    async with serve(engine) as client:
         first, second = await uploaded(client), await uploaded(client)
         assert (await ask(client, first)).json()["status"] == "translating"
         assert (await client.get("/v2/usage")).json()["character_count"] == 14
