@@ -68,8 +68,7 @@ def create_app(
     metrics = Metrics(reasons=REASONS, rejections=REJECTIONS)
     ledger = UsageLedger(settings.character_limit, settings.data)
     glossary_store = GlossaryStore(settings.data)
-    max_stored = STORED_FILES * settings.max_file_bytes
-    jobs = DocumentJobs(FileStore(max_stored), max_stored)
+    jobs = DocumentJobs(FileStore(STORED_FILES * settings.max_file_bytes))
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     lag = LoopLag()

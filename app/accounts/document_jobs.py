@@ -77,15 +77,11 @@ Work: TypeAlias = Callable[[DocumentJob], Coroutine[Any, Any, StoredFile]]
 class DocumentJobs:
     """The documents of all clients.
 
-    results    stores the translations
-    max_bytes  of all uploads that are not translated yet
+    results  stores the translations; untranslated uploads have at most as many bytes in addition
     """
 
-    def __init__(
-        self, results: FileStore, max_bytes: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, results: FileStore, clock: Callable[[], float] = time.monotonic) -> None:
         self.results = results
-        self._max_bytes = max_bytes
         self._clock = clock
         self._jobs: dict[str, DocumentJob] = {}
 
@@ -98,8 +94,8 @@ class DocumentJobs:
             message = f"{MAX_UNFINISHED} documents of this client wait already"
         elif len(unfinished) >= MAX_DOCUMENTS:
             message = f"{MAX_DOCUMENTS:,} documents wait already"
-        elif sum(job.n_bytes for job in unfinished) + n_bytes > self._max_bytes:
-            message = f"the waiting documents have {self._max_bytes:,} bytes already"
+        elif sum(job.n_bytes for job in unfinished) + n_bytes > self.results.max_bytes:
+            message = f"the waiting documents have {self.results.max_bytes:,} bytes already"
         if message:
             raise QueueFullError(message, RETRY_AFTER)
 

@@ -36,20 +36,20 @@ class FileStore:
     """
 
     def __init__(self, max_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._clock = clock
         self._files: OrderedDict[str, tuple[float, StoredFile]] = OrderedDict()
         self._n_bytes = 0
 
     def put(self, file: StoredFile) -> str:
         """Store a file and return an unguessable name for it. Raises `TextTooLongError`."""
-        if len(file.data) > self._max_bytes:
+        if len(file.data) > self.max_bytes:
             raise TextTooLongError(
-                f"the translated file exceeds the limit of {self._max_bytes:,} bytes"
+                f"the translated file exceeds the limit of {self.max_bytes:,} bytes"
             )
         self._forget()
         while self._files and (
-            self._n_bytes + len(file.data) > self._max_bytes or len(self._files) >= MAX_FILES
+            self._n_bytes + len(file.data) > self.max_bytes or len(self._files) >= MAX_FILES
         ):
             self._drop_oldest()
         suffix = PurePath(file.file_name).suffix.lower()

@@ -30,7 +30,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         results = FileStore(self.stored_bytes, self.clock)
-        self.jobs = DocumentJobs(results, max_bytes=100, clock=self.clock)
+        self.jobs = DocumentJobs(results, clock=self.clock)
 
     def submit(
         self, client: str = "me", n_bytes: int = 1, error: Exception | None = None
@@ -145,7 +145,7 @@ async def test_a_client_has_so_many_unfinished(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_so_many_bytes_may_wait() -> None:
-    desk = Desk()
+    desk = Desk(stored_bytes=100)
     desk.submit(n_bytes=60)
     with pytest.raises(QueueFullError, match="100 bytes"):
         desk.submit(n_bytes=41)
