@@ -56,7 +56,7 @@ _BELOW_ZERO = {
     }.items()
 }
 _MINUS = re.compile(
-    r"(?<!\bau )(?<!\bdu )(?<!\bde )(?<!\bà )(?<!\bou )(?<!heures )(?<!heure )(?<!midi )"
+    r"(?<!\bau )(?<!\bdu )(?<!\bde )(?<!\bou )(?<!heures )(?<!heure )(?<!midi )"
     r"\b(?:minus|moins|menos|meno|min)[ \u00a0](?=\d)",
     re.IGNORECASE,
 )

@@ -140,14 +140,18 @@ def _words(*words: str) -> dict[str, re.Pattern[str]]:
 
 
 _LESS = _words(
-    r"(?:less than|fewer than|(?:under|down)\b|below|fell|fall(?:s|en)?\b|drop|decreas|declin"
+    r"(?:(?<!\bno )(?<!\bnot )(?:less|fewer) than|(?:under|down)\b|below|fell|fall(?:s|en)?\b"
+    r"|drop|decreas|declin"
     r"|lost?\b|lower|shr[aiu]nk)",
-    r"(?:moins|inférieur|sous\b(?!-)|dessous|baiss|diminu|recul|chut|tomb|perdu?\b|descend|rédui)",
+    r"(?:(?<!\bau )(?<!\bdu )(?<!\bpas )moins|inférieur|sous\b(?!-)|dessous|baiss|diminu|recul|chut"
+    r"|tomb|perdu?\b|descend|rédui)",
 )
 _MORE = _words(
-    r"(?:more than|(?:over|up)\b|above|exceed|rose|ris(?:e|es|en|ing)\b|increas|gr[eo]w|gain"
+    r"(?:more than|at least|not? (?:less|fewer) than|(?:over|up)\b|above|exceed|rose"
+    r"|ris(?:e|es|en|ing)\b|increas|gr[eo]w|gain"
     r"|climb|higher|jump|soar)",
-    r"(?:plus (?:de|que)|supérieur|dessus|dépass|augment|hauss|progress|gagn|grimp|bond|élev"
+    r"(?:plus (?:de|que)|(?:au|pas) moins|supérieur|dessus|dépass|augment|hauss|progress|gagn|grimp"
+    r"|bond|élev"
     r"|mont(?!agn|r|s?\b)|croî?t)",
 )
 """Words of both sides of a number; a translation of one is not the other."""

@@ -71,6 +71,7 @@ def test_halves_of_the_day_are_compared_where_their_words_are_known() -> None:
 def test_signs_are_compared_where_their_words_are_known() -> None:
     assert not same_numbers("-5 °C", "5 °C", ("en", "de"))
     assert same_numbers("-5 °C", "minus 5 °C", ("en", "de"))
+    assert not same_numbers("à moins 15 degrés", "at least 15 degrees", ("fr", "en"))
     assert same_numbers("-5 °C", "零下5度", ("en", "zh"))
 
 
