@@ -9,8 +9,11 @@ from app.text.facts.cldr import SPACES, convention_of, unit_symbols
 from model.text.language_codes import primary_language
 
 NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
-_STRAY_DEGREES = re.compile(rf"(?<![\dNn])(?<!\d[{SPACES}])°[{SPACES}]?\d")
-"""A sign of degrees before its number, as no language writes it."""
+_MISPLACED = re.compile(
+    rf"(?<![\dNn])(?<!\d[{SPACES}])°[{SPACES}]?\d"
+    rf"|[$€£¥₹]\d[\d.,]{{0,20}}[{SPACES}]?(?:[kMGT][Bbo]|k[gm]|[cm]m|ml)\b"
+)
+"""Degrees before their number, and a measure with a currency, as no language writes them."""
 
 _ENGLISH = re.compile(
     rf"\d[{SPACES}]?[ap]\.?m\b|(?<![\w.,-])\d[\w.,]{{0,12}}-[a-z]{{3,}}|\b[a-z]{{3,}}-\d{{2}}s\b",
@@ -99,7 +102,7 @@ def _is_version(text: str, number: re.Match[str]) -> bool:
 
 def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a number or amount is copied that the target language writes in another way."""
-    if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
+    if _MISPLACED.search(translation) and not _MISPLACED.search(source):
         return True
     if any(joined[0] not in source for joined in _JOINED.finditer(translation)):
         return True

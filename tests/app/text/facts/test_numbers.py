@@ -68,6 +68,12 @@ def test_halves_of_the_day_are_compared_where_their_words_are_known() -> None:
     assert not same_numbers("at 3:30 pm", "um 4:30 nachmittags", ("en", "de"))
 
 
+def test_a_measure_has_no_currency() -> None:
+    source = "50 Go pour 15 € par mois"
+    assert same_numbers(source, "50 GB for €15 a month", ("fr", "en"))
+    assert not same_numbers(source, "€50 GB for €15 a month", ("fr", "en"))
+
+
 def test_signs_are_compared_where_their_words_are_known() -> None:
     assert not same_numbers("-5 °C", "5 °C", ("en", "de"))
     assert same_numbers("-5 °C", "minus 5 °C", ("en", "de"))
