@@ -83,11 +83,11 @@ bench: install
 	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --closed-only --seconds 4 --rounds 1 --json $(RESULTS)/serve.json
 	$(BIN)/python -m benchmarks.serve $(BASE) --closed-only --seconds 4 --rounds 1 --json $(RESULTS)/serve-base.json $(if $(LIBRETRANSLATE),--libretranslate $(LIBRETRANSLATE))
 	$(BIN)/python -m benchmarks.fidelity --sentences $(SENTENCES) --json $(RESULTS)/fidelity.json
+	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 	$(BIN)/python -m benchmarks.memory --engine --sentences $(SENTENCES) --json $(RESULTS)/memory-engine.json
 	$(BIN)/python -m benchmarks.memory --engine $(BASE) --json $(RESULTS)/memory-engine-base.json
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
 	$(BIN)/python -m benchmarks.memory $(BASE) --requests 500 --starts 1 --json $(RESULTS)/memory-base.json
-	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 	@$(if $(LIBRETRANSLATE),,echo "LibreTranslate is left out: LIBRETRANSLATE=… names a Python that has it")
 	@echo "benchmarks.imported is left out: its models have 600 million parameters"
 

@@ -19,11 +19,13 @@ from rich.console import Console
 from rich.table import Table
 
 from app import __version__
+from model.engine.device import usable_cores
 
 Cell: TypeAlias = str | int | float | None
 """None for an empty cell."""
 
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+CPUINFO = Path("/proc/cpuinfo")
 MIN_WIDTH = 150
 """Width of a table if the output is not a terminal."""
 
@@ -35,14 +37,17 @@ def machine() -> dict[str, Cell]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": usable_cores(),
         "memory_gb": round(memory / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
     }
 
 
 def _processor() -> str:
-    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    try:
+        text = CPUINFO.read_text(encoding="utf-8")
+    except OSError:  # not Linux
+        return platform.processor()
     names = re.findall(r"^model name\s*: (.+)$", text, re.MULTILINE)
     flags = set(text.split()) & {"avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8"}
     return ", ".join([names[0] if names else platform.processor(), *sorted(flags)])

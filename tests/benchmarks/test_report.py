@@ -1,9 +1,12 @@
+import os
+import platform
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.report import BEGIN, END, Report, insert, main
+from benchmarks import report as report_module
+from benchmarks.report import BEGIN, END, Report, insert, machine, main
 
 
 @pytest.fixture
@@ -34,6 +37,18 @@ def test_markdown_by_hand(report: Report) -> None:
         "A note.\n\n"
         "threads 2  \npython 3.11  \nprocessor P, cores 2; 2026-01-02T03:04:05+00:00"
     )
+
+
+def test_the_machine_is_described_without_what_linux_alone_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = machine()
+    monkeypatch.setattr(report_module, "CPUINFO", Path("/missing"))
+    monkeypatch.delattr(os, "sched_getaffinity")
+    elsewhere = machine()
+    assert elsewhere["processor"] == platform.processor()
+    assert elsewhere["cores"] == os.cpu_count()
+    assert elsewhere["memory_gb"] == here["memory_gb"]
 
 
 def test_tables_are_replaced(report: Report, tmp_path: Path) -> None:
