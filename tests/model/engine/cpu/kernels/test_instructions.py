@@ -87,7 +87,7 @@ def test_products_have_the_same_bits_on_every_kind_of_processor() -> None:
         command = [sys.executable, "-c", PRODUCTS]
         printed = subprocess.check_output(command, env=os.environ | environment, text=True)
         name, *found[target.name] = printed.splitlines()
-        assert name == best_instruction({*target.features, "sse4.1"}).name
+        assert name == best_instruction(set(target.features)).name
     assert len(set(map(tuple, found.values()))) <= 1, found
 
 
