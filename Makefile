@@ -52,12 +52,13 @@ $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "attend needs Python 3.11 or later; PYTHON=… names another")'
 	$(PYTHON) -m venv $(VENV)
 ifneq ($(TORCH_INDEX_URL),)
-	$(BIN)/python -m pip install --no-deps --constraint $(CONSTRAINTS) --index-url $(TORCH_INDEX_URL) torch
+	$(BIN)/python -m pip install --no-compile --no-deps --constraint $(CONSTRAINTS) --index-url $(TORCH_INDEX_URL) torch
 endif
-	$(BIN)/python -m pip install --constraint $(CONSTRAINTS) --editable '.[dev,plot]'
+	$(BIN)/python -m pip install --no-compile --constraint $(CONSTRAINTS) --editable '.[dev,plot]'
 	touch $@
 
-# The server compiles what it needs; tests need both precisions.
+# Python compiles the modules that are imported; pip would compile all, which takes half of its time.
+# The server compiles the kernels that it needs; tests need both precisions.
 $(COMPILED): $(INSTALLED)
 	$(BIN)/python -m model.engine.compile
 	touch $@
