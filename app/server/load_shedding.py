@@ -5,16 +5,18 @@ time is left for admitted requests.
 """
 
 import asyncio
+import re
 import time
 from collections import deque
 
-from starlette.datastructures import Headers, QueryParams
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import AppError, QueueFullError
 from app.observe.metrics import EARLY, Metrics
 from app.runtime import Lifecycle
+from app.server.middleware import PROBES
 from app.wire.failures import SHARED_PATHS, failure_response
 from app.wire.problems import KINDS, detail_of, problem_response
 from app.wire.request_id import REQUEST_ID, request_id_of
@@ -103,8 +105,16 @@ class Gate:
                 turn.set_result(None)
 
 
+_HAS_Q = re.compile(rb"(?:^|&)q=")
+"""Whether a query has LibreTranslate's text. To parse one takes 10 ms if it is as long as a URL may
+be."""
+
+
 class LoadShedding:
-    """Middleware: rejects POSTs beyond the server's capacity; the others start a few at a time.
+    """Middleware: rejects POSTs beyond the server's capacity; requests start a few at a time.
+
+    Probes start at once. Requests that are not POSTs take no slot and wait apart, so that neither
+    kind delays the other.
 
     Rejections appear in metrics but not in the log.
 
@@ -121,6 +131,7 @@ class LoadShedding:
         self._metrics = metrics
         self._timeout = timeout
         self._gate = Gate()
+        self._others = Gate()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
@@ -128,6 +139,8 @@ class LoadShedding:
                 await rejection(scope, receive, send)
                 return
             await self._gate.turn()
+        elif scope["type"] == "http" and scope["path"] not in PROBES:
+            await self._others.turn()
         await self._app(scope, receive, send)
 
     def _rejection(self, scope: Scope) -> Response | None:
@@ -140,7 +153,7 @@ class LoadShedding:
         except QueueFullError as error:
             request_id = request_id_of(Headers(scope=scope))
             scope.setdefault("state", {})["request_id"] = request_id
-            if scope["path"] in SHARED_PATHS and "q" not in QueryParams(scope["query_string"]):
+            if scope["path"] in SHARED_PATHS and not _HAS_Q.search(scope["query_string"]):
                 # The dialect depends on the body: clients of both can read the response.
                 response = problem_response(error, request_id, error=detail_of(error))
             else:

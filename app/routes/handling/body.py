@@ -1,12 +1,12 @@
 """Request bodies: limited in size, as JSON or a form."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import NoReturn
-from urllib.parse import parse_qsl
 
 from fastapi import HTTPException, Request
 from starlette.datastructures import FormData, Headers
@@ -71,15 +71,7 @@ class Body:
         if not self.is_form:
             raise unsupported("application/json", *FORMS)
         if self.kind == FORMS[0]:
-            try:
-                text = self.content.decode()
-                return gather(
-                    parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
-                )
-            except ValueError:
-                raise MalformedFormError(
-                    f"the body is not UTF-8, or has more than {MAX_FORM_FIELDS:,} fields"
-                ) from None
+            return gather(await _urlencoded(self.content))
         fields = await parse_multipart(
             self.headers, self.content, max_files=0, max_fields=MAX_FORM_FIELDS,
             max_part_size=len(self.content),
@@ -87,11 +79,60 @@ class Body:
         return gather((name, str(value)) for name, value in fields.multi_items())
 
 
+_ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
+
+
+async def _urlencoded(content: bytes) -> list[tuple[str, str]]:
+    """Decode the names and values of a form. Raises `MalformedFormError`.
+
+    https://url.spec.whatwg.org/#concept-urlencoded-parser
+    """
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedFormError(f"the body is not UTF-8: error at byte {error.start}") from None
+    if content.count(b"&") >= MAX_FORM_FIELDS:
+        raise MalformedFormError(f"the body has more than {MAX_FORM_FIELDS:,} fields")
+    fields = []
+    for pair in content.split(b"&"):
+        if pair:
+            await turn_of_the_loop()
+            name, _, value = pair.partition(b"=")
+            fields.append((await _unquoted(name), await _unquoted(value)))
+    return fields
+
+
+async def _unquoted(quoted: bytes) -> str:
+    """Decode in portions that take turns: two megabytes of escapes take 0.2 s."""
+    if len(quoted) <= LARGE:
+        return _decoded(quoted).decode("utf-8", "replace")
+    decoded = bytearray()
+    start = 0
+    while start < len(quoted):
+        await turn_of_the_loop()
+        end = start + LARGE
+        if (divided := quoted.find(b"%", end - 2, end)) >= 0:  # an escape
+            end = divided
+        decoded += _decoded(quoted[start:end])
+        start = end
+    return decoded.decode("utf-8", "replace")
+
+
+def _decoded(quoted: bytes) -> bytes:
+    return _ESCAPES.sub(_unescaped, quoted.replace(b"+", b" "))
+
+
+def _unescaped(escapes: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(escapes[0].replace(b"%", b"").decode())
+
+
 async def parse_multipart(headers: Headers, content: bytes, **limits: int) -> FormData:
     """Parse multipart/form-data, in memory. Raises `MalformedFormError`."""
 
-    async def stream() -> AsyncGenerator[bytes, None]:
-        yield content
+    async def stream() -> AsyncGenerator[bytes, None]:  # 20,000 fields take 0.2 s
+        for start in range(0, len(content), LARGE):
+            await turn_of_the_loop()
+            yield content[start : start + LARGE]
 
     parser = MultiPartParser(headers, stream(), **limits)
     parser.spool_max_size = len(content) + 1  # never on disk

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from itertools import pairwise
@@ -146,24 +147,42 @@ async def test_requests_start_in_order_a_few_per_iteration() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_only_posts_wait() -> None:
+async def test_a_burst_of_any_method_waits_in_its_own_line_and_a_probe_in_none() -> None:
     started: list[str] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        started.append(scope["method"])
+        started.append(scope["path"])
 
     runtime = SimpleNamespace(admission=Admission(1000, lambda: 0.0))
     lifecycle: Any = SimpleNamespace(open=runtime)
     shedding = LoadShedding(app, lifecycle, Metrics(), lag=LoopLag(), timeout=1)
 
-    async def send(method: str) -> None:
+    async def send(method: str, path: str) -> None:
         nothing: Any = None
-        await shedding({"type": "http", "method": method}, nothing, nothing)
+        await shedding({"type": "http", "method": method, "path": path}, nothing, nothing)
 
-    tasks = [asyncio.create_task(send("POST")) for _ in range(N)]
-    tasks.append(asyncio.create_task(send("GET")))
+    tasks = [asyncio.create_task(send("POST", "/translate")) for _ in range(N)]
+    tasks += [asyncio.create_task(send("GET", "/languages")) for _ in range(N)]
+    tasks.append(asyncio.create_task(send("GET", "/livez")))
     await asyncio.gather(*tasks)
-    assert started.index("GET") <= AT_A_TIME
+    assert started[0] == "/livez"
+    counts = Counter(started[1 : 1 + 2 * AT_A_TIME])
+    assert counts == {"/translate": AT_A_TIME, "/languages": AT_A_TIME}
+
+
+async def test_the_dialect_of_a_rejection_takes_no_parsing_of_a_long_query(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, max_concurrent_requests=1) as client:
+        first = asyncio.create_task(client.post("/translate", json=BODY))
+        await until(lambda: scheduler(client).load.in_flight == 1)
+        keys = [
+            set((await client.post(f"/translate?{query}")).json())
+            for query in ("a=b&q=cat", "q=", "aq=b", "faq=q", "a&" * 1000 + "q=c")
+        ]
+        engine.release(1000)
+        await first
+    is_libretranslate = [one == {"error"} for one in keys]
+    assert is_libretranslate == [True, True, False, False, True]
 
 
 async def test_a_cancelled_request_holds_nobody_up() -> None:

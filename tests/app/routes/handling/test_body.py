@@ -2,6 +2,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from fastapi import HTTPException, Request
@@ -13,6 +14,7 @@ from app.routes.handling.body import (
     LARGE,
     MAX_FORM_FIELDS,
     Body,
+    gather,
     read_body,
     read_json,
     read_parameters,
@@ -72,6 +74,44 @@ async def test_large_bodies_are_spread_over_iterations_of_the_loop() -> None:
             held_up.append(n_returned - before)
             before = n_returned
         assert max(held_up) == most
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (FORM, b"q=" + b"%41" * 200_000),
+        (FORM, b"q=" + b"%41a" * 150_000),
+        (FORM, b"q=" + b"%" * 600_000),
+        (FORM, b"a=%41&" * 19_000),
+        (MULTIPART, PARTS.replace(b"--x--\r\n", b"") * 5_000 + b"--x--\r\n"),
+    ],
+)
+async def test_a_form_is_read_in_portions_between_which_others_work(
+    kind: str, content: bytes
+) -> None:
+    """Counted in parts of the thread's own time: each leaves the loop to others."""
+    asked, _ = request(content, content_type=kind)
+    reading = asyncio.create_task(read_parameters(asked, len(content)))
+    longest = 0.0
+    while not reading.done():
+        before = time.thread_time()
+        await asyncio.sleep(0)
+        longest = max(longest, time.thread_time() - before)
+    assert await reading
+    assert longest < 3 * SHARE  # a share, the portion that ends it, and a slow processor
+
+
+async def test_fields_are_decoded_as_elsewhere() -> None:
+    """The escapes at the bounds of portions, and what the standard library makes of the rest."""
+    filler = b"x" * (LARGE - 3)
+    values = [
+        *(filler + b"x" * n + "é%C3%A9%e2%82%acé".encode() for n in range(6)),
+        b"%", b"%4", b"%4g", b"%%41", b"%C3", b"%C3\xc3\xa9", b"%e2%82", b"+%2B+", b"a=b=%3d", b"",
+    ]  # fmt: skip
+    content = b"&&" + b"&".join(b"q%71=" + value for value in values) + b"&alone&=nameless"
+    asked, _ = request(content, content_type=FORM)
+    expected = parse_qsl(content.decode(), keep_blank_values=True)
+    assert await read_parameters(asked, len(content)) == gather(expected)
 
 
 async def test_too_long_a_body_is_read_no_further() -> None:
