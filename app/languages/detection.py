@@ -60,7 +60,7 @@ class DetectionProcess:
         return answers
 
     def _ask(self, texts: Sequence[str], languages: Sequence[str]) -> list[list[DetectedLanguage]]:
-        question = json.dumps([languages, list(map(_sample, texts))]).encode()
+        question = json.dumps([languages, list(map(_beginning, texts))]).encode()
         if self._child and self._child.poll() is not None:
             self._end()
         if self._child is None:
@@ -96,6 +96,16 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-def _sample(text: str) -> str:
+def _beginning(text: str) -> str:
+    """Return a part with the sample; the whole text if no letter comes soon.
+
+    The process searches: here, a hundred requests of 250,000 characters without a letter would each
+    hold the interpreter lock for 9 ms.
+    """
+    return text[: 2 * SAMPLE] if any(map(str.isalpha, text[:SAMPLE])) else text
+
+
+def sample(text: str) -> str:
+    """Return what is examined of a text."""
     first = next((index for index, character in enumerate(text) if character.isalpha()), len(text))
     return text[first : first + SAMPLE]

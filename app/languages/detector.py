@@ -16,7 +16,8 @@ from lingua import ConfidenceValue, Language
 from lingua import LanguageDetector as Lingua
 from lingua import LanguageDetectorBuilder as Builder
 
-from app.languages.detection import DetectedLanguage
+from app.concurrency.threads import step_back
+from app.languages.detection import DetectedLanguage, sample
 from model.text.language_codes import canonical_code, primary_language
 
 CERTAIN = 0.99
@@ -102,11 +103,15 @@ def _possible(detector: Lingua, text: str) -> list[ConfidenceValue]:
 
 
 def run() -> None:
-    """Answer each line of the standard input, codes served and texts, with the texts' languages."""
+    """Answer each line of the standard input, codes served and texts, with the texts' languages.
+
+    It has the priority of an engine, below that of the server's event loop.
+    """
+    step_back()
     detector = lru_cache(maxsize=2)(LanguageDetector)
     for line in sys.stdin.buffer:
         languages, texts = json.loads(line)
         detect = detector(tuple(languages)).detect
-        answers = [[astuple(one) for one in detect(text)] for text in texts]
+        answers = [[astuple(one) for one in detect(sample(text))] for text in texts]
         sys.stdout.write(json.dumps(answers) + "\n")
         sys.stdout.flush()

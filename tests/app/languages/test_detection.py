@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.concurrency.threads import NICENESS
 from app.languages.detection import AT_ONCE, PROCESS, SAMPLE, DetectedLanguage, DetectionProcess
 from app.languages.detector import LanguageDetector
 
@@ -34,9 +35,19 @@ async def test_the_process_answers_as_a_detector_does() -> None:
 async def test_a_long_text_is_detected_by_its_beginning() -> None:
     beginning = "La maison est verte et le chien est vieux. " * 12
     assert len(beginning) > SAMPLE
-    text = "\n" * 10_000 + beginning + "The house is green. " * 100_000
-    [long, short] = await detect(text, beginning)
-    assert long == short
+    behind = beginning + "The house is green. " * 100_000
+    longs = ["\n" * n + behind for n in (0, 1, SAMPLE - 1, SAMPLE, 10_000)]
+    [short, *found] = await detect(beginning[:SAMPLE], *longs)
+    assert found == [short] * len(longs)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere priorities are of processes")
+async def test_it_works_below_the_priority_of_the_event_loop(process: DetectionProcess) -> None:
+    await process.detect(TEXTS, EN_FR)
+    assert process._child
+    assert os.getpriority(os.PRIO_PROCESS, process._child.pid) == min(
+        19, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+    )
 
 
 async def test_long_lists_leave_room_for_others() -> None:
