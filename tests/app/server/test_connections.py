@@ -14,7 +14,14 @@ from starlette.types import Receive, Scope, Send
 
 from app.cli.serve import listen
 from app.server import connections
-from app.server.connections import MAX_HEAD_BYTES, ConnectionLimits, Connections, TimedProtocol
+from app.server.connections import (
+    MAX_HEAD_BYTES,
+    MAX_HEADERS,
+    MAX_PIPELINED,
+    ConnectionLimits,
+    Connections,
+    TimedProtocol,
+)
 from app.server.process import AdminServer
 from tests.app.waiting import until
 
@@ -381,17 +388,49 @@ async def test_a_body_that_never_comes_is_not_waited_for_after_a_refusal() -> No
         assert await connection.end() == b""
 
 
-async def test_a_long_pipeline_that_is_refused_is_refused_in_order() -> None:
-    n_requests = 1000
+async def test_a_pipeline_that_is_refused_is_refused_in_order() -> None:
     async with serving(rejects=True) as served:
         served.app.gate.clear()
-        connection = await served.connect(GET + (POST + b"abcd") * n_requests)
+        connection = await served.connect(GET + (POST + b"abcd") * MAX_PIPELINED)
         await asyncio.sleep(0.05)
         served.app.gate.set()
         assert await connection.answer() == (200, b"")
-        answers = [await connection.answer() for _ in range(n_requests)]
+        answers = [await connection.answer() for _ in range(MAX_PIPELINED)]
         assert answers[-1] == (429, b"full")
         assert {status for status, _ in answers} <= {200, 429}
+
+
+async def test_too_long_a_pipeline_is_answered_as_far_as_it_is_read() -> None:
+    """The last answer says that the connection closes; a client asks again for the rest."""
+    async with serving() as served:
+        served.app.gate.clear()
+        connection = await served.connect(GET * 1000)
+        await until(lambda: served.app.n_read == 1)
+        served.app.gate.set()
+        answers = (await connection.end()).split(b"HTTP/1.1 200 OK\r\n")[1:]
+        assert len(answers) == 1 + MAX_PIPELINED == served.app.n_read
+        assert [b"connection: close" in one for one in answers] == [False] * MAX_PIPELINED + [True]
+        other = await served.connect(GET)
+        assert await other.answer() == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        GET[:-2] + b"a:\r\n" * MAX_HEADERS + b"\r\n",
+        GET[:-2] + b"a:\r\n" * 15_000,
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"1\r\na\r\n0\r\n" + b"a:\r\n" * 100_000,
+    ],
+)
+async def test_many_headers_or_trailers_are_refused(sent: bytes) -> None:
+    async with serving() as served:
+        connection = await served.connect(sent)
+        status, body = await connection.answer()
+        assert (status, json.loads(body)["status"]) == (431, 431)
+        assert await connection.end() == b""
+        fine = await served.connect(GET[:-2] + b"a:\r\n" * (MAX_HEADERS - 1) + b"\r\n")
+        assert await fine.answer() == (200, b"")
 
 
 async def test_an_upgrade_that_is_not_to_be_had_is_answered_as_if_it_were_not_asked_for() -> None:
