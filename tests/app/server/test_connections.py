@@ -40,6 +40,7 @@ class Echo:
         self.gate = asyncio.Event()
         self.gate.set()
         self.left: list[bool] = []
+        self.waits_for_leave = False  # instead of answering
         self.n_read = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,6 +54,10 @@ class Echo:
             self.left.append(True)
             return
         self.n_read += 1
+        if self.waits_for_leave:
+            assert (await receive())["type"] == "http.disconnect"
+            self.left.append(True)
+            return
         await self.gate.wait()
         await PlainTextResponse(body)(scope, receive, send)
 
@@ -398,6 +403,18 @@ async def test_a_pipeline_that_is_refused_is_refused_in_order() -> None:
         answers = [await connection.answer() for _ in range(MAX_PIPELINED)]
         assert answers[-1] == (429, b"full")
         assert {status for status, _ in answers} <= {200, 429}
+
+
+@pytest.mark.parametrize("n_requests", [1, 2, 5])
+async def test_who_leaves_a_pipeline_leaves_every_request(n_requests: int) -> None:
+    """Work for the first would go on, and its answer be written to a closed connection."""
+    async with serving() as served:
+        served.app.waits_for_leave = True
+        connection = await served.connect(GET * n_requests)
+        await until(lambda: served.app.n_read == 1)
+        connection.writer.transport.abort()
+        await until(lambda: served.app.left == [True])
+        assert served.app.n_read == 1
 
 
 async def test_too_long_a_pipeline_is_answered_as_far_as_it_is_read() -> None:

@@ -25,7 +25,6 @@ PARAMETERS = {
     (HttpToolsProtocol, "on_url"): ["self", "url"],
     (HttpToolsProtocol, "on_header"): ["self", "name", "value"],
     (HttpToolsProtocol, "on_headers_complete"): ["self"],
-    (HttpToolsProtocol, "on_body"): ["self", "body"],
     (HttpToolsProtocol, "on_message_complete"): ["self"],
     (HttpToolsProtocol, "on_response_complete"): ["self"],
     (HttpToolsProtocol, "send_400_response"): ["self", "msg"],
@@ -85,6 +84,8 @@ async def test_attributes_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(cycle, RequestResponseCycle)
     assert cycle.scope["path"] == "/a"
     assert cycle.response_started is False
+    assert cycle.disconnected is False
+    assert isinstance(cycle.message_event, asyncio.Event)
     await asyncio.gather(*state.tasks)
     server = Server(config)
     assert (server.started, server.should_exit, type(server.server_state)) == (
