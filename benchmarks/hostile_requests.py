@@ -4,8 +4,9 @@
 
 Each parser gets a server of its own with the default settings. The cases of
 `benchmarks.hostile_inputs`, as large as the server admits and a sixteenth of that, are sent several
-at a time with different options. Crowds of clients follow: many long streams, and many answers that
-are not read. Meanwhile /livez is probed on both ports. The exit code is 1 unless all bounds hold.
+at a time with different options. Crowds of clients follow: many long streams, many answers that are
+not read, and `benchmarks.hostile_connections`. Meanwhile /livez is probed on both ports. The exit
+code is 1 unless all bounds hold.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ import httpx
 from app.server.connections import ConnectionLimits
 from app.settings import Settings
 from benchmarks.attacked import COLUMNS, NOTES, Attacked, attacked
+from benchmarks.hostile_connections import ATTACKS, attacked_by
 from benchmarks.hostile_inputs import COMPRESSED, FORMS, Case, cases
 from benchmarks.load import HOST, request_bytes
 from benchmarks.options import benchmark, checkpoint_option, json_option
@@ -233,12 +235,17 @@ CROWDS: dict[str, Callable[[Path, float], Attacked]] = {
     "streams": crowd_of_streams,
     "unread": crowd_that_does_not_read,
 }
+CONNECTIONS = "connections"
+"""Every attack of `benchmarks.hostile_connections`."""
 
 
 @benchmark
 @checkpoint_option
 @click.option(
-    "--only", type=click.Choice([*FORMS, *CROWDS]), multiple=True, help="Attacks [default: all]."
+    "--only",
+    type=click.Choice([*FORMS, *CROWDS, CONNECTIONS]),
+    multiple=True,
+    help="Attacks [default: all].",
 )
 @click.option("--sample", type=click.IntRange(1), help="Cases of each parser [default: all].")
 @click.option(
@@ -256,9 +263,15 @@ def main(
 ) -> None:
     """Attack `attend serve`; exit with code 1 unless all bounds hold."""
     outcomes = []
-    for name in only or (*FORMS, *CROWDS):
+    names = [*(only or (*FORMS, *CROWDS, CONNECTIONS))]
+    if CONNECTIONS in names:
+        names.remove(CONNECTIONS)
+        names += ATTACKS
+    for name in names:
         if name in CROWDS:
             outcome = CROWDS[name](checkpoint, deadline)
+        elif name in ATTACKS:
+            outcome = attacked_by(name, checkpoint)
         else:
             outcome = parser_attacked(name, checkpoint, deadline, sample)
         outcomes.append(outcome)

@@ -33,8 +33,8 @@ MAX_HEAD_BYTES = 65_536
 """Maximum length of request line and headers."""
 
 MAX_HEADERS = 200
-"""Maximum number of headers of a request, with the trailers of its body; Apache's is 100. Each takes
-a list entry and is passed over by every look-up: 15,000 fit in `MAX_HEAD_BYTES`."""
+"""Maximum number of headers of a request, with the trailers of its body; Apache's is 100. Every
+look-up passes over all of them: 15,000 fit in `MAX_HEAD_BYTES`."""
 
 MAX_PIPELINED = 32
 """Maximum number of requests that wait behind another on a connection, which is closed after the

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.attacked import Attacked
+from benchmarks.hostile_connections import attacked_by
 from benchmarks.hostile_inputs import FORMS
 from benchmarks.hostile_requests import SMALLER, attacks, crowd_of_streams, parser_attacked
 
@@ -42,6 +43,15 @@ def test_half_of_a_sample_has_the_parsers_own_delimiters(form: str) -> None:
     assert len(request.read()) > 90
     assert request.headers["Content-Type"]
     assert SMALLER == 16
+
+
+def test_connections_attack_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:
+    for name in ("a pipeline of requests", "sampling, left"):
+        attack = attacked_by(name, tiny_checkpoint, n_connections=4, seconds=0.5)
+        assert attack.left >= 4
+        assert attack.failures == 0
+        assert attack.grown <= attack.bound
+        assert 0 < attack.probe < float("inf")
 
 
 def test_attacks_on_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:
