@@ -1,4 +1,5 @@
 import re
+import tracemalloc
 
 from app.documents.xml.fragment import Vocabulary, marked_paragraphs
 from app.text.markup.tokens import xml_tokens
@@ -38,3 +39,15 @@ def test_paragraphs_nested_too_deeply_are_copied() -> None:
     opened = marked_paragraphs(xml_tokens(xml), NAMES)
     assert opened.texts == ["a"] * 4
     assert unchanged(opened) == xml
+
+
+def test_a_paragraphs_tokens_are_not_in_memory_twice() -> None:
+    xml = "<p>" + "<i>a</i>" * 4_000 + "</p>"
+    tracemalloc.start()
+    try:
+        opened = marked_paragraphs(xml_tokens(xml), NAMES)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert opened.texts == ["a" * 4_000]
+    assert peak < 95 * len(xml)  # 77, and 119 with both lists
