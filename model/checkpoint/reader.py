@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     golden = read_golden(folder, config.directions)
     tokenizer = read_tokenizer(folder, config)
     weights = TensorFile(folder / WEIGHTS_FILE)
-    check_weights(folder / WEIGHTS_FILE, config.transformer, weights)
+    check_weights(folder / WEIGHTS_FILE, config.transformer, weights, weights.quantized)
     shortlist = _read_shortlist(folder, config)
     parts = (WEIGHTS_FILE, *tokenizer.files, *[SHORTLIST_FILE] * (shortlist is not None))
     checksums = checksums_of(folder, (CONFIG_FILE, *parts))
@@ -136,9 +137,15 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
 
 
 def check_weights(
-    path: Path, shape: TransformerConfig, weights: Mapping[str, NDArray[np.float32]]
+    path: Path,
+    shape: TransformerConfig,
+    weights: Mapping[str, NDArray[np.float32]],
+    quantized: Mapping[str, Quantized] = MappingProxyType({}),
 ) -> None:
-    """Raise `CheckpointError` unless `weights`, read from `path`, match the configuration."""
+    """Raise `CheckpointError` unless `weights`, read from `path`, match the configuration.
+
+    Of matrices in `quantized`, the codes are checked, not all values.
+    """
     n_layers = shape.n_encoder_layers + shape.n_decoder_layers
     if n_layers > len(weights):  # before computing millions of names
         raise CheckpointError(
@@ -149,7 +156,7 @@ def check_weights(
     for name, dimensions in expected.items():
         if name not in weights:
             raise CheckpointError(f"{path}: tensor '{name}' is missing")
-        found = weights[name]
+        found = quantized[name].codes if name in quantized else weights[name]
         if found.shape != dimensions:
             raise CheckpointError(
                 f"{path}: tensor '{name}' has shape {list(found.shape)}, "

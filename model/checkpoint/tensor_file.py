@@ -21,6 +21,8 @@ T = TypeVar("T")
 _TYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2", "I8": "<i1"}
 _LENGTH_BYTES = 8
 _SCALE = "_scale"
+_MAX_SCALE = np.finfo(np.float32).max / 128
+"""No code times this is infinite."""
 
 
 def scale_name(name: str) -> str:
@@ -114,7 +116,7 @@ class TensorFile(LazyTensors[NDArray[np.float32]]):
         if scale_name(name) not in self._tensors:
             raise CheckpointError(f"{self._path}: tensor '{name}' is int8 without a scale")
         scale = self._stored(scale_name(name))
-        if scale.shape != (1,) or not 0 < scale[0] < math.inf:
+        if scale.shape != (1,) or not 0 < scale[0] <= _MAX_SCALE:
             raise CheckpointError(f"{self._path}: the scale of '{name}' is not a positive number")
         return float(scale[0])
 

@@ -16,10 +16,12 @@ _OPENERS = ("'", "(", "-")
 def piece_edges(codec: TextCodec) -> PieceEdges:
     """Return the edges of target pieces. A byte counts as a letter, since it may be part of one."""
     pieces = [codec.piece(token) for token in range(codec.target_vocab_size)]
-    return PieceEdges(
-        before=np.array([bool(_BYTE.fullmatch(piece)) or joins(piece[:1]) for piece in pieces]),
-        behind=np.array([bool(_BYTE.fullmatch(piece)) or joins(piece[-1:]) for piece in pieces]),
-    )
+    before = np.array([joins(piece[:1]) for piece in pieces])
+    behind = np.array([joins(piece[-1:]) for piece in pieces])
+    for token, piece in enumerate(pieces):
+        if piece.startswith("<0x") and _BYTE.fullmatch(piece):
+            before[token] = behind[token] = True
+    return PieceEdges(before, behind)
 
 
 def constraint_of(

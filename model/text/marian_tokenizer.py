@@ -6,7 +6,8 @@ text is split by Moses's rules.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -21,6 +22,11 @@ SOURCE_PIECES_FILE = "source.spm"
 TARGET_PIECES_FILE = "target.spm"
 VOCABULARY_FILE = "vocab.json"
 TARGET_VOCABULARY_FILE = "target_vocab.json"
+
+_AT_A_TIME = 40_000
+_BETWEEN = re.compile(r'(?<![\\,{:\s])"\s*:\s*\d+\s*(?P<comma>,)\s*(?=")')
+"""The end of an entry, before another one: its first quote ends a string, since it is not escaped,
+and not behind what precedes a string's first quote."""
 
 BOS, EOS, UNK, PAD = "<s>", "</s>", "<unk>", "<pad>"
 
@@ -90,7 +96,9 @@ class MarianTokenizer(TableCodec):
             raise CheckpointError(f"{origin}: {ends.first[0]} does not have id {ends.first[1]}")
         self.n_control_tokens = ends.bos + ends.eos + bool(target_symbols)
         self._symbol_ids = {symbol: known[symbol] for symbol in target_symbols.values()}
-        special = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
+        special = {EOS, PAD, *symbols(self.source_pieces)}
+        if self.separate:
+            special |= {*symbols(self.target_pieces)}
         if ends != MARIAN_ENDS:
             special |= {BOS, *([ends.first[0]] if ends.first else [])}
         source = target = PieceTable(reader, self.source_pieces, special, unk_id)
@@ -206,16 +214,34 @@ def read_pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]
     Raises `CheckpointError`.
     """
     path = f"{origin}/{name}"
+    ids: dict[str, int] = {}
     try:
-        ids = json.loads(files[name])
+        for part in _objects(files[name].decode("utf-8-sig")):
+            found = json.loads(part)
+            if not isinstance(found, dict) or not set(map(type, found.values())) <= {int}:
+                raise CheckpointError(f"{path}: not an object of pieces and ids")
+            ids |= found
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not JSON: {error}") from None
-    if not isinstance(ids, dict) or not all(type(index) is int for index in ids.values()):
-        raise CheckpointError(f"{path}: not an object of pieces and ids")
-    pieces: list[str] = sorted(ids, key=lambda piece: int(ids[piece]))
+    numbers = list(ids.values())
+    if numbers == list(range(len(ids))):  # as most files have them
+        return list(ids)
+    pieces = sorted(ids, key=ids.__getitem__)
     for expected, piece in enumerate(pieces):
         if ids[piece] != expected:
             raise CheckpointError(
                 f"{path}: ids must be 0 … {len(ids) - 1}, each once; {piece!r} has {ids[piece]}"
             )
     return pieces
+
+
+def _objects(text: str) -> Iterator[str]:
+    """Split a JSON object of integers into several with about `_AT_A_TIME` characters each.
+
+    The parser does not release the interpreter's lock: other threads would wait for all pieces.
+    """
+    start, head = 0, ""
+    while end := _BETWEEN.search(text, start + _AT_A_TIME):
+        yield f"{head}{text[start : end.start('comma')]}}}"
+        start, head = end.end(), "{"
+    yield head + text[start:]

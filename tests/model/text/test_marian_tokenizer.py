@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import CheckpointError, LanguageError
-from model.text.marian_tokenizer import MarianTokenizer, symbols
+from model.text import marian_tokenizer
+from model.text.marian_tokenizer import MarianTokenizer, read_pieces, symbols
 from model.text.text_codec import Token
 
 SYMBOLS = {"fr": ">>fra<<", "es": ">>spa<<"}
@@ -184,6 +185,33 @@ def test_files_that_are_damaged_or_do_not_fit(changes: dict[str, bytes], told: s
     with pytest.raises(CheckpointError) as caught:
         MarianTokenizer(files(**changes), {}, "x")
     assert str(caught.value).startswith(told)
+
+
+ODD = st.text('":,{}[] \\\n1a▁é', max_size=4)
+
+
+@given(
+    pieces=st.lists(ODD, min_size=1, max_size=30, unique=True),
+    indent=st.sampled_from([None, 0, 2]),
+    separators=st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]),
+    in_order=st.booleans(),
+)
+def test_a_vocabulary_is_parsed_in_parts(
+    pieces: list[str], indent: int | None, separators: tuple[str, str], in_order: bool
+) -> None:
+    entries = list(enumerate(pieces))[:: 1 if in_order else -1]
+    listed = {piece: index for index, piece in entries}
+    written = json.dumps(listed, indent=indent, separators=separators, ensure_ascii=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marian_tokenizer, "_AT_A_TIME", 1)
+        assert read_pieces({"vocab.json": written.encode()}, "vocab.json", "x") == pieces
+
+
+@pytest.mark.parametrize("content", [b'{"a": 0, "b": 1', b'{"a": 0, "b": 1,}', b'["a": 0, "b": 1]'])
+def test_parts_of_a_damaged_vocabulary(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marian_tokenizer, "_AT_A_TIME", 1)
+    with pytest.raises(CheckpointError, match="x/vocab.json: not JSON"):
+        read_pieces({"vocab.json": content}, "vocab.json", "x")
 
 
 def test_a_symbol_that_the_vocabulary_lacks() -> None:
