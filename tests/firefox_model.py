@@ -152,10 +152,22 @@ def write_binary(path: Path, items: Mapping[str, Item], model_options: Mapping[s
     path.write_bytes(written + b"".join(data for *_, data in listed))
 
 
-def shortlist(n_source: int, n_target: int, *, seed: int = 0, n_first: int = 20) -> bytes:
-    """Return the content of lex.*.bin with random candidates of every source token."""
+def shortlist(
+    n_source: int,
+    n_target: int,
+    *,
+    seed: int = 0,
+    n_first: int = 20,
+    always: NDArray[np.int64] | None = None,
+) -> bytes:
+    """Return the content of lex.*.bin with random candidates of every source token.
+
+    always  [n_source], a candidate that each token has in any case
+    """
     rng = np.random.default_rng(seed)
     lists = [np.unique(rng.choice(n_target, rng.integers(0, 12))) for _ in range(n_source)]
+    if always is not None:
+        lists = [np.union1d(found, one) for found, one in zip(lists, always, strict=True)]
     offsets = np.cumsum([0, *map(len, lists)]).astype("<u8")
     ids = np.concatenate(lists).astype("<u4")
     body = struct.pack("<4Q", n_first, 12, len(offsets), len(ids)) + offsets.tobytes()

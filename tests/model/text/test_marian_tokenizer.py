@@ -210,7 +210,7 @@ def test_a_vocabulary_is_parsed_in_parts(
 @pytest.mark.parametrize("content", [b'{"a": 0, "b": 1', b'{"a": 0, "b": 1,}', b'["a": 0, "b": 1]'])
 def test_parts_of_a_damaged_vocabulary(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(marian_tokenizer, "_AT_A_TIME", 1)
-    with pytest.raises(CheckpointError, match="x/vocab.json: not JSON"):
+    with pytest.raises(CheckpointError, match=r"x/vocab\.json: not JSON"):
         read_pieces({"vocab.json": content}, "vocab.json", "x")
 
 
