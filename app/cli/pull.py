@@ -25,7 +25,7 @@ from app.hub.listing import CONFIG_FILE, README_FILE
 from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin
 from app.hub.requests import FileServer, Hub, UnreachableError
-from app.languages.served import Languages, described
+from app.languages.served import Languages, described, is_among
 from app.settings import Settings
 from model.checkpoint.config import CheckpointConfig, read_config
 from model.checkpoint.shelf_folder import find_checkpoints
@@ -185,13 +185,18 @@ def pull_missing(settings: Settings) -> None:
     missing = _missing_pairs(settings)
     if not (settings.pull and settings.models and settings.languages and missing):
         return
+    if not is_among(firefox_registry.PIVOT, settings.languages):
+        raise PullError(
+            f"'languages': Firefox's models translate from and to English; add "
+            f"{firefox_registry.PIVOT}: {','.join((*settings.languages, firefox_registry.PIVOT))}"
+        )
     _log.info("models are missing", pairs=described(missing), registry=settings.pull)
     settings.models.mkdir(parents=True, exist_ok=True)
     run_attend = [sys.executable, "-c", "from app.cli.main import main; main()"]
     flags = ["--cache", str(settings.cache)] if settings.cache else []
     if settings.pull != firefox_registry.PREFIX[:-1]:
         flags += ["--registry", settings.pull]
-    name = firefox_registry.PREFIX + ",".join((*settings.languages, firefox_registry.PIVOT))
+    name = firefox_registry.PREFIX + ",".join(settings.languages)
     with subprocess.Popen(  # noqa: S603  (this program)
         [*run_attend, "pull", name, str(settings.models), *flags],
         stdout=subprocess.PIPE,

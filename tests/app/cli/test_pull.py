@@ -432,7 +432,9 @@ def test_a_server_fetches_the_models_that_its_languages_lack(
     pull_missing(settings)  # which asks for nothing
     pull_missing(settings.model_copy(update={"pull": None, "languages": ("en", "de")}))
     wanting = settings.model_copy(update={"languages": ("en", "fr", "de")})
-    with pytest.raises(PullError, match="'pull': firefox:en,fr,de,en could not be fetched"):
+    with pytest.raises(PullError, match=r"'languages': .* add en: fr,de,en"):
+        pull_missing(settings.model_copy(update={"languages": ("fr", "de")}))
+    with pytest.raises(PullError, match="'pull': firefox:en,fr,de could not be fetched"):
         pull_missing(wanting)
     assert "expected models.json, a registry of Firefox's models" in capfd.readouterr().err
     shutil.move(tmp_path / "away", registry)
