@@ -1,4 +1,5 @@
 import atexit
+import errno
 import os
 import shutil
 import subprocess
@@ -306,3 +307,16 @@ def test_kernels_work_where_nothing_is_kept(tmp_path: Path, use: str) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, str(file)], env=environment, check=True)
     assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_a_full_disk_costs_a_warning_that_names_the_folder(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache.FunctionCache, "save_overload", full)
+    kernel = object.__new__(cache.KernelCache)
+    kernel._cache_path = "/kernels"
+    kernel.save_overload(None, None)
+    assert caplog.messages == ["/kernels: cannot be written: [Errno 28] No space left on device"]
