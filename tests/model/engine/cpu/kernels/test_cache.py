@@ -315,7 +315,7 @@ def test_a_full_disk_costs_a_warning_that_names_the_folder(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache.FunctionCache, "save_overload", full)
+    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
     kernel = object.__new__(cache.KernelCache)
     kernel._cache_path = "/kernels"
     kernel.save_overload(None, None)
