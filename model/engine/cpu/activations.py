@@ -250,7 +250,7 @@ def _from_layer(stack: Stack, layer: int) -> Stack:
 
 def _linear_from(linear: Linear, layer: int) -> Linear:
     weight, scale, bias = linear.weight[layer:], linear.scale[layer:], linear.bias[layer:]
-    return Linear(weight, scale, bias, linear.inputs)
+    return Linear(weight, scale, bias, linear.inputs, linear.following[layer:])
 
 
 def _norm_from(norm: Norm, layer: int) -> Norm:

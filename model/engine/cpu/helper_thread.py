@@ -19,7 +19,7 @@ from model.engine.cpu.kernels.linear import (
     make_scratch,
     share_products,
 )
-from model.engine.cpu.kernels.packing import Linear
+from model.engine.cpu.kernels.packing import Linear, ends
 from model.engine.cpu.kernels.work_queue import close_queue, make_work_queue, open_queue
 
 
@@ -102,7 +102,8 @@ def _benefits(weights: Weights) -> bool:
 def _without_memory(weights: Weights) -> Linear:
     """Return a map of the same types: the thread must not keep the model in memory."""
     empty = np.zeros((1, 1), np.float32)
-    return Linear(np.zeros_like(weights.output.weight[:1, :1]), empty, empty, 1)
+    weight = np.zeros_like(weights.output.weight[:1, :1])
+    return Linear(weight, empty, empty, 1, ends(weight))
 
 
 def _serve(like: Linear, scratch: Scratch, call: threading.Event, ended: threading.Event) -> None:

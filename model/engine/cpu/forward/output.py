@@ -162,8 +162,8 @@ def _predict(  # noqa: PLR0912
         for first in range(begin, end, LOGIT_ROWS):
             n_together = min(LOGIT_ROWS, end - first)
             if not is_shared:
-                multiply(work.x, first, n_together, output, 0, panel, NO_FLOOR, False,
-                         work.scratch, logits, 0)  # fmt: skip
+                multiply(work.x, first, n_together, first - begin, end - begin, output, 0, panel,
+                         NO_FLOOR, False, work.scratch, logits, 0)  # fmt: skip
             for i in range(n_together):  # inline: a call would cost more than it does
                 row, at = first + i, i * logits.shape[1] + start
                 if has_pad and predictions.renormalises[row]:

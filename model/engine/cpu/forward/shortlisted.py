@@ -39,7 +39,7 @@ class OutputColumns(NamedTuple):
     @property
     def record(self) -> tuple[int, ...]:
         """An element of `Slots.columns`, valid as long as this object is kept."""
-        weight, scale, bias, _ = self.columns
+        weight, scale, bias, *_ = self.columns
         arrays = (self.ids, weight, scale, bias)
         return (len(self.ids), *(one.ctypes.data for one in arrays))
 
@@ -52,6 +52,7 @@ def allocate_columns(output: Linear, ids: Ints) -> OutputColumns:
         np.zeros((1, n_columns), np.float32),
         np.full((1, n_columns), -np.inf, np.float32),  # of the padding
         output.inputs,
+        output.following,
     )
     return OutputColumns(ids, columns)
 
@@ -69,6 +70,7 @@ def columns_of(slots: Slots, slot: int, output: Linear) -> OutputColumns:
             carray(pointer(one.scale), (1, n_columns), np.float32),
             carray(pointer(one.bias), (1, n_columns), np.float32),
             output.inputs,
+            output.following,
         ),
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.elementary import GELU, QUICK_GELU, RELU, SWISH, Norm
-from model.engine.cpu.kernels.packing import Codes, Linear, pack_float32, pack_int8
+from model.engine.cpu.kernels.packing import Codes, Linear, chain, pack_float32, pack_int8
 from model.transformer import parameter_names as names
 from model.transformer.config import Activation, TransformerConfig
 from model.transformer.positions import sinusoidal_positions
@@ -108,7 +108,7 @@ def pack(
     target_name = names.SOURCE_EMBEDDING if config.share_embeddings else names.TARGET_EMBEDDING
     output = f"{target_name if config.tie_output else names.OUTPUT}.weight"
     bias = tensors.get(f"{names.OUTPUT}.bias", np.zeros(config.target_vocab_size, np.float32))
-    return Weights(
+    weights = Weights(
         shape=Shape(
             config.d_model,
             config.norm_order == "pre",
@@ -130,6 +130,29 @@ def pack(
         # Rows that pad the vocabulary get no probability.
         output=packer.pack([output], [bias], -np.inf),
     )
+    chain(_order(weights))
+    return weights
+
+
+def _order(weights: Weights) -> list[tuple[Linear, int]]:
+    """Return all linear maps in the order of a sentence's first step, and the first of the next."""
+    encoder, decoder, cross = weights.encoder, weights.decoder, weights.cross
+    maps: list[tuple[Linear, int]] = []
+    for layer in range(encoder.n_layers):
+        maps += [*_attention(encoder, layer), (encoder.w_1, layer), (encoder.w_2, layer)]
+    maps += [(cross.memory_kv, n) for n in range(2 * decoder.n_layers)]
+    for layer in range(decoder.n_layers):
+        maps += [
+            *_attention(decoder, layer), (cross.query, layer), (cross.output, layer),
+            (decoder.w_1, layer), (decoder.w_2, layer),
+        ]  # fmt: skip
+    return [*maps, (weights.output, 0), (decoder.qkv, 0)]
+
+
+def _attention(stack: Stack, layer: int) -> list[tuple[Linear, int]]:
+    if stack.is_recurrent:
+        return [(stack.qkv, 2 * layer), (stack.qkv, 2 * layer + 1)]
+    return [*((stack.qkv, 3 * layer + part) for part in range(3)), (stack.output, layer)]
 
 
 class _Packer:
@@ -171,7 +194,9 @@ class _Packer:
         is_recurrent = name == names.DECODER and self._config.is_recurrent
         if is_recurrent:
             qkv = linear(names.SSRU.w, names.SSRU.w_f)
-            output = Linear(qkv.weight[:0], qkv.scale[:0], qkv.bias[:0], qkv.inputs)
+            output = Linear(
+                qkv.weight[:0], qkv.scale[:0], qkv.bias[:0], qkv.inputs, qkv.following[:0]
+            )
         else:
             qkv = linear(attention.w_q, attention.w_k, attention.w_v)
             output = linear(attention.w_o)

@@ -37,8 +37,8 @@ RELU_FLOOR = np.float32(0)
 BLOCK_INPUTS = (1 << 15) // TILE_COLUMNS
 """Inputs whose weights of a tile, 32 kB, stay in the first-level cache from row to row."""
 
-PREFETCHED = COLUMNS // 4
-"""Bytes per input that a tile prefetches: a cache line for each of its turns."""
+MAX_PACE = COLUMNS // 4
+"""Bytes per input that a tile prefetches at most: a cache line for each of its turns."""
 
 PIECE_WEIGHTS = 1 << 17
 """Approximate weights of a piece of a shared product; some microseconds. Smaller pieces cost more
@@ -104,6 +104,7 @@ def project_prepared(
     product.x, product.x_width, product.n_rows = x.ctypes.data, x.shape[1], n_rows
     product.weight, product.weights = linear.weight.ctypes.data, linear.weight.shape[1]
     product.scale, product.bias = linear.scale.ctypes.data, linear.bias.ctypes.data
+    product.following = linear.following.ctypes.data
     product.outputs, product.inputs = linear.bias.shape[1], linear.inputs
     product.layer, product.accumulate, product.floor = layer, accumulate, floor
     product.out, product.out_width, product.panels = out.ctypes.data, out.shape[1], panels
@@ -135,6 +136,7 @@ def share_products(like: Linear, scratch: Scratch) -> None:
             carray(pointer(one.scale), (one.layer + 1, one.outputs), np.float32),
             carray(pointer(one.bias), (one.layer + 1, one.outputs), np.float32),
             one.inputs,
+            carray(pointer(one.following), (one.layer + 1,), np.int64),
         )
         _multiply_panels(x, one.n_rows, linear, one.layer, piece * one.panels, one.panels,
                          one.floor, one.accumulate != 0, scratch, out)  # fmt: skip
@@ -149,7 +151,7 @@ def _multiply_panels(
 ) -> None:  # fmt: skip
     """At most `n_panels` panels, from the first."""
     for panel in range(first, min(first + n_panels, linear.bias.shape[1] // COLUMNS)):
-        multiply(x, 0, n_rows, linear, layer, panel, floor, accumulate, scratch, out,
+        multiply(x, 0, n_rows, 0, n_rows, linear, layer, panel, floor, accumulate, scratch, out,
                  panel * COLUMNS)  # fmt: skip
 
 
@@ -159,11 +161,13 @@ def prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
 
 
 def multiply(
-    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int, floor: np.float32,
-    accumulate: bool, scratch: Scratch, out: Floats, column: int,
+    x: Floats, first: int, n_rows: int, earlier: int, n_all: int, linear: Linear, layer: int,
+    panel: int, floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
     """Multiply the prepared rows first … first + n_rows − 1 by one panel of 64 columns.
 
+    They are some of `n_all` rows that the panel is multiplied by, after `earlier` others: what
+    follows it is fetched from memory meanwhile, evenly.
     Writes to out[:n_rows, column : column + 64]. For kernels only; otherwise as `project`.
     """
     raise NotImplementedError
@@ -191,8 +195,8 @@ def _prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> Callab
 
 @overload(multiply, jit_options=compiler_options(fastmath=False))  # type: ignore[untyped-decorator]
 def _multiply(
-    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int, floor: np.float32,
-    accumulate: bool, scratch: Scratch, out: Floats, column: int,
+    x: Floats, first: int, n_rows: int, earlier: int, n_all: int, linear: Linear, layer: int,
+    panel: int, floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> Callable[..., None]:  # fmt: skip
     return _multiply_int8 if _is_int8(linear) else _multiply_float32
 
@@ -230,35 +234,38 @@ def _quantise(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
 
 
 def _multiply_int8(
-    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
-    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
+    x: Floats, first: int, n_rows: int, earlier: int, n_all: int, linear: Linear, layer: int,
+    panel: int, floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
     codes, row_scale, row_sum, partial, _ = scratch
     weight, scale, bias, width = linear.weight, linear.scale, linear.bias, linear.inputs
     stride = out.shape[1]
+    # Faster than this, the tiles would wait for what they fetch.
+    pace = max(1, min(MAX_PACE, COLUMNS * ROWS // n_all))
     for part in range(0, COLUMNS, TILE_COLUMNS):
         scale_at = layer * bias.shape[1] + panel * COLUMNS + part
         tile_at = layer * weight.shape[1] + (panel * COLUMNS + part) * width
         for begin in range(0, width, BLOCK_INPUTS):
             inputs = min(BLOCK_INPUTS, width - begin)
             weight_at = tile_at + begin * TILE_COLUMNS
+            ahead = weight.ctypes.data + weight_at + COLUMNS * inputs
+            if begin + inputs == width and scale_at + COLUMNS == (layer + 1) * bias.shape[1]:
+                ahead = linear.following[layer]
             for done in range(0, n_rows, ROWS):
                 row = first + done
-                # Four tiles prefetch the following weights, a quarter each.
-                quarter = done // ROWS % (COLUMNS // PREFETCHED)
-                ahead_at = weight_at + (COLUMNS + quarter * PREFETCHED) * inputs
+                ahead_at = ahead + (earlier + done) // ROWS * pace * inputs
                 arguments = (
                     codes, row * width + begin, row_scale, row, row_sum, row, weight, weight_at,
-                    weight, ahead_at, scale, scale_at, bias, scale_at, partial,
-                    done * TILE_COLUMNS, out, done * stride + column + part, inputs, width,
-                    stride, floor, accumulate, begin == 0, begin + inputs == width,
+                    scale, scale_at, bias, scale_at, partial, done * TILE_COLUMNS, out,
+                    done * stride + column + part, ahead_at, pace, inputs, width, stride, floor,
+                    accumulate, begin == 0, begin + inputs == width,
                 )  # fmt: skip
                 int8_tile(n_rows - done, arguments)
 
 
 def _multiply_float32(
-    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
-    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
+    x: Floats, first: int, n_rows: int, earlier: int, n_all: int, linear: Linear, layer: int,
+    panel: int, floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
     weight, bias, width = linear.weight, linear.bias, linear.inputs
     x_stride, stride = x.shape[1], out.shape[1]

@@ -6,13 +6,14 @@ row, computed when the row is read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.engine.cpu.kernels.arrays import Floats
+from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.instructions import INSTRUCTION
 from model.engine.cpu.kernels.tile import COLUMNS, TILE_COLUMNS
 
@@ -36,12 +37,15 @@ class Linear(NamedTuple):
     scale   [L, N], of each output; ones where weights are float32
     bias    [L, N]; −∞ in the padding of an output projection, so that a softmax ignores it
     inputs  K, for uint8 padded to a multiple of G
+    following  [L], the address of the weights that are read after those of a layer, which are
+               fetched from memory meanwhile; at first the end of its own
     """
 
     weight: NDArray[np.uint8] | Floats
     scale: Floats
     bias: Floats
     inputs: int
+    following: Ints
 
 
 def padded(size: int, multiple: int) -> int:
@@ -56,12 +60,10 @@ def pack_int8(
     packed = [
         _pack_int8(one) if isinstance(one, np.ndarray) else _pack_codes(*one) for one in weights
     ]
-    return Linear(
-        np.stack([one for one, _, _ in packed]),
-        np.stack([scale for _, scale, _ in packed]),
-        _padded_biases(biases, padding_bias),
-        packed[0][2],
-    )
+    weight = np.stack([one for one, _, _ in packed])
+    scale = np.stack([scale for _, scale, _ in packed])
+    bias = _padded_biases(biases, padding_bias)
+    return Linear(weight, scale, bias, packed[0][2], ends(weight))
 
 
 def pack_float32(
@@ -75,7 +77,20 @@ def pack_float32(
         whole[:n_outputs] = weight
         packed.append(whole.reshape(-1, TILE_COLUMNS, n_inputs).transpose(0, 2, 1).ravel())
     bias = _padded_biases(biases, padding_bias)
-    return Linear(np.stack(packed), np.ones_like(bias), bias, weights[0].shape[1])
+    weight = np.stack(packed)
+    return Linear(weight, np.ones_like(bias), bias, weights[0].shape[1], ends(weight))
+
+
+def ends(weight: NDArray[np.uint8] | Floats) -> Ints:
+    """Return the address after each layer's weights."""
+    after = np.arange(1, len(weight) + 1, dtype=np.int64)
+    return weight.ctypes.data + after * weight.strides[0]
+
+
+def chain(maps: Sequence[tuple[Linear, int]]) -> None:
+    """Declare that layers of linear maps are read one after the other, each from memory."""
+    for (one, layer), (other, next_layer) in itertools.pairwise(maps):
+        one.following[layer] = other.weight[next_layer:].ctypes.data
 
 
 def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats, int]:

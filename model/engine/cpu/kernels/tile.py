@@ -19,6 +19,7 @@ from numba.extending import intrinsic, register_jitable
 from model.engine.cpu.kernels.instructions import INSTRUCTION, Instruction
 from model.engine.cpu.kernels.llvm import (
     FLOATS,
+    INT8,
     INT64,
     INTS,
     LANES,
@@ -51,19 +52,18 @@ def _int8_tile(n_rows: int, instruction: Instruction = INSTRUCTION) -> Tile:
     @intrinsic  # type: ignore[untyped-decorator]
     def tile(
         typing_context: Any, x: Any, x_at: Any, row_scale: Any, scale_at: Any, row_sum: Any,
-        sum_at: Any, weight: Any, weight_at: Any, ahead: Any, ahead_at: Any, scale: Any,
-        column: Any, bias: Any, bias_at: Any, partial: Any, partial_at: Any, out: Any, out_at: Any,
-        inputs: Any, width: Any, stride: Any, floor: Any, accumulate: Any, is_first: Any,
-        is_last: Any,
+        sum_at: Any, weight: Any, weight_at: Any, scale: Any, column: Any, bias: Any, bias_at: Any,
+        partial: Any, partial_at: Any, out: Any, out_at: Any, ahead: Any, pace: Any, inputs: Any,
+        width: Any, stride: Any, floor: Any, accumulate: Any, is_first: Any, is_last: Any,
     ) -> Any:  # fmt: skip
         """out = max(floor, row_scale · scale · Σ x weight + bias), of signed numbers x.
 
         With `accumulate`, + out. `width` inputs in a row of x, `stride` numbers in a row of `out`.
 
         The sum may take several calls of `inputs` inputs each: all but the last store it in
-        `partial` [R, columns], and all but the first load it. Meanwhile 16 `inputs` bytes at
-        `ahead`, which are read next, are fetched from memory if a tile has all of a panel's
-        columns; narrow ones read so little at a time that the processor fetches it by itself.
+        `partial` [R, columns], and all but the first load it. Meanwhile `pace` bytes for each input
+        are fetched from memory at the address `ahead`, if a tile has all of a panel's columns;
+        narrow ones read so little at a time that the processor fetches it by itself.
 
         `vpdpbusd` takes its first factor as unsigned, and weights have signs: so w + 128 is stored,
         0 … 255, and Σ x (w + 128) = Σ x w + 128 Σ x. The second part is the same for all columns of
@@ -72,16 +72,18 @@ def _int8_tile(n_rows: int, instruction: Instruction = INSTRUCTION) -> Tile:
         """
 
         def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-            x_data, row_scales, row_sums, weights, ahead_, scales, biases, partials, out_data = (
-                data(context, b, signature, arguments, index) for index in range(0, 18, 2)
+            x_data, row_scales, row_sums, weights, scales, biases, partials, out_data = (
+                data(context, b, signature, arguments, index) for index in range(0, 16, 2)
             )
-            inputs_, width_, stride_, floor_, accumulate_, is_first_, is_last_ = arguments[18:]
+            ahead_ = b.inttoptr(arguments[16], INT8.as_pointer())
+            pace_, inputs_, width_, stride_ = arguments[17:21]
+            floor_, accumulate_, is_first_, is_last_ = arguments[21:]
             rows = [b.gep(x_data, [b.mul(width_, INT64(i))]) for i in range(n_rows)]
             stored = [b.gep(partials, [INT64(LANES * i)]) for i in range(n_sums)]
 
             def turn(k: Any, sums: list[Any]) -> list[Any]:
                 if columns == COLUMNS:
-                    fetch(b, b.gep(ahead_, [b.mul(k, INT64(COLUMNS // 4))]))
+                    fetch(b, b.gep(ahead_, [b.mul(k, pace_)]))
                 at = b.gep(weights, [b.mul(k, INT64(columns))])
                 return instruction.add_products(b, sums, at, [b.gep(row, [k]) for row in rows])
 
@@ -114,9 +116,9 @@ def _int8_tile(n_rows: int, instruction: Instruction = INSTRUCTION) -> Tile:
 
         return types.void(
             x, types.int64, row_scale, types.int64, row_sum, types.int64, weight, types.int64,
-            ahead, types.int64, scale, types.int64, bias, types.int64, partial, types.int64,
-            out, types.int64, types.int64, types.int64, types.int64, types.float32, types.boolean,
-            types.boolean, types.boolean,
+            scale, types.int64, bias, types.int64, partial, types.int64, out, types.int64,
+            types.int64, types.int64, types.int64, types.int64, types.int64, types.float32,
+            types.boolean, types.boolean, types.boolean,
         ), generate  # fmt: skip
 
     return tile  # type: ignore[no-any-return]

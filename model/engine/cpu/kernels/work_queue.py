@@ -38,7 +38,7 @@ _PRODUCT = np.dtype(
     [
         *((name, np.int64) for name in (
             "x", "x_width", "n_rows", "weight", "weights", "scale", "bias", "outputs", "inputs",
-            "layer", "accumulate", "out", "out_width", "panels",
+            "following", "layer", "accumulate", "out", "out_width", "panels",
         )),
         ("floor", np.float32),
     ],

@@ -43,9 +43,9 @@ def compiled(instruction: Instruction, n_rows: int) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         for begin, end in ((0, middle), (middle, width)):
             weight_at = begin * instruction.columns
-            intrinsic(x, begin, row_scale, 0, row_sum, 0, weight, weight_at, weight, 0, scale, 0,
-                      bias, 0, partial, 0, out, 0, end - begin, width, COLUMNS, floor, False,
-                      begin == 0, end == width)  # fmt: skip
+            intrinsic(x, begin, row_scale, 0, row_sum, 0, weight, weight_at, scale, 0, bias, 0,
+                      partial, 0, out, 0, weight.ctypes.data, 1, end - begin, width, COLUMNS,
+                      floor, False, begin == 0, end == width)  # fmt: skip
 
     product_: Callable[..., None] = product
     return product_

@@ -132,7 +132,7 @@ def test_the_second_thread_makes_pieces() -> None:
     out = np.full((1, linear.bias.shape[1]), 7, np.float32)
     product = shared.queue.product[0]
     for name, array in (("x", x), ("out", out), ("weight", linear.weight), ("scale", linear.scale),
-                        ("bias", linear.bias)):  # fmt: skip
+                        ("bias", linear.bias), ("following", linear.following)):  # fmt: skip
         product[name] = array.ctypes.data
     product["x_width"], product["n_rows"], product["out_width"] = 512, 1, out.shape[1]
     product["weights"], product["outputs"] = linear.weight.shape[1], linear.bias.shape[1]
