@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from model.engine.cpu.forward.attention import attend
 from model.engine.cpu.forward.decoder import decode
 from model.engine.cpu.forward.encoder import encode
-from model.engine.cpu.forward.slots import Pages, Slots
+from model.engine.cpu.forward.slots import PAGE, Pages, Slots
 from model.engine.cpu.forward.weights import CrossAttention, Embedding, Shape, Stack, Weights
 from model.engine.cpu.forward.workspace import Workspace
 from model.engine.cpu.kernels.arrays import Floats
@@ -193,7 +193,7 @@ def _decode_layer(
             _norm_from(cross.norm, layer),
         ),
     )
-    first = layer * len(pages.token)
+    first = layer * PAGE
     of_layer = pages._replace(keys=pages.keys[first:], values=pages.values[first:])
     decode(one, 1, slots, of_layer, work, work.no_record, work.no_record)
 
@@ -202,7 +202,7 @@ def _self_attention(
     states: _States, decoder: Stack, layer: int, slots: Slots, pages: Pages, work: Workspace
 ) -> None:
     """§3.2.3, masked; the decoder's attention to the source has overwritten the context."""
-    width, t, first = pages.keys.shape[1], int(slots.length[0]), layer * len(pages.token)
+    width, t, first = pages.keys.shape[1], int(slots.length[0]), layer * PAGE
     at = first + slots.path[0, t]
     context = np.zeros_like(work.context[:1])
     attend(decoder.n_heads, width, work.self_query, 0, pages.keys, pages.values, first * width,
@@ -221,7 +221,7 @@ def _recurrence(
 ) -> None:
     """The SSRU's x̃_t, f_t, c_t and max(0, c_t); see `model.transformer.ssru`."""
     width = pages.values.shape[1]
-    cell = pages.values[layer * len(pages.token) + slots.path[0, int(slots.length[0])]][None]
+    cell = pages.values[layer * PAGE + slots.path[0, int(slots.length[0])]][None]
     forget = 1 / (1 + np.exp(-work.keys[:1].astype(np.float64)))
     output = np.maximum(cell, 0)
     states.begin("ssru", decoder.attention_norm, layer)

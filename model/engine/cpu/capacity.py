@@ -40,9 +40,9 @@ def page_bytes(config: TransformerConfig) -> int:
 
 
 def cache_bytes(config: TransformerConfig, n_pages: int) -> int:
-    """Return the maximum bytes of the first pages; keys and values of a layer are contiguous."""
-    of_layer = n_pages * PAGE * FLOAT_BYTES * config.d_model
-    return 2 * config.n_decoder_layers * -(-of_layer // HUGE_PAGE) * HUGE_PAGE
+    """Return the maximum bytes of the first pages; all keys are contiguous, and all values."""
+    of_keys = n_pages * page_bytes(config) // 2
+    return 2 * -(-of_keys // HUGE_PAGE) * HUGE_PAGE
 
 
 def row_work(config: TransformerConfig) -> int:

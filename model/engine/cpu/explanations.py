@@ -22,6 +22,7 @@ from model.engine.cpu.forward.output import make_predictions, predict
 from model.engine.cpu.forward.slots import (
     MAX_BEAM,
     PAGE,
+    Pages,
     Slots,
     make_pages,
     make_slots,
@@ -143,7 +144,7 @@ class CpuExplanations:
                 if t == row:
                     query = queries[:1, :width].copy()
             positions = slots.path[0, :n_target] if is_self else slots.source[0, :n_source]
-            rows = layer * len(pages.token) + positions
+            rows = layer * PAGE + positions
             keys, values = pages.keys[rows], pages.values[rows]
         query, keys, values = (_in_heads(vectors, n_heads) for vectors in (query, keys, values))
         n_columns = keys.shape[1]
@@ -179,7 +180,7 @@ class CpuExplanations:
                 weights, new, slots, pages, self._work, self._candidates, terms, 1, interrupted,
                 1, 1,
             )  # fmt: skip
-            tracer.record(slots, self._work)
+            tracer.record(slots, pages, self._work)
             new = NewSentences.of([], [])
         del columns  # which the slot referred to
         found = outcome_of_rows(finished_rows(slots, 0), config.eos_id, options, limits.n_tokens)
@@ -205,7 +206,7 @@ class _Tracer:
             self.steps = [SearchStep([Beam(None, None, 0.0, [NextToken(first, 0.0)])], [])]
             self._ids, self._beams = [(first,)], [(0, first, 0.0)]
 
-    def record(self, slots: Slots, work: Workspace) -> None:
+    def record(self, slots: Slots, pages: Pages, work: Workspace) -> None:
         """Record a step; work.x still has the decoder's output for the beams before it."""
         beams = self._beams_with_likeliest(slots, work)
         if self._options.traits.forces_end and slots.length[0] == slots.limit[0]:
@@ -214,7 +215,8 @@ class _Tracer:
         self.steps.append(SearchStep(beams, self._ended(slots)))
         before = int(slots.length[0]) - 1
         lane_of = {
-            int(slots.page[0, lane]) * PAGE + before % PAGE: lane for lane in range(len(self._ids))
+            int(slots.page[0, lane]) * pages.rows + before % PAGE: lane
+            for lane in range(len(self._ids))
         }
         live = range(int(slots.n_live[0]))
         parents = [lane_of[int(slots.path[lane, before])] for lane in live]

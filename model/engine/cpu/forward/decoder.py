@@ -68,7 +68,7 @@ def _join_at_once(
     """Encode sentences and store the memory's keys and values at their slots' positions."""
     encode(weights, ids, bounds, work, work.no_record)
     memory_kv, n_rows = weights.cross.memory_kv, len(ids)
-    width, n_positions = weights.shape.d_model, len(pages.token)
+    width = weights.shape.d_model
     prepare(work.x, n_rows, memory_kv, work.scratch)
     for layer in range(weights.decoder.n_layers):
         for part, out in enumerate((pages.keys, pages.values)):
@@ -78,7 +78,7 @@ def _join_at_once(
                 for row in range(bounds[i], bounds[i + 1]):
                     position = slots.source[slot_of[i], row - bounds[i]]
                     for column in range(width):
-                        out[layer * n_positions + position, column] = work.keys[row, column]
+                        out[position + layer * PAGE, column] = work.keys[row, column]
 
 
 @kernel
@@ -107,7 +107,7 @@ def _gather_slot(
     for lane in range(slots.n_live[slot]):
         if slots.page[slot, lane] < 0:
             slots.page[slot, lane] = take_page(slots, slot, pages)
-        position = slots.page[slot, lane] * PAGE + length % PAGE
+        position = slots.page[slot, lane] * pages.rows + length % PAGE
         slots.path[slot * MAX_BEAM + lane, length] = position
         token = slots.latest[slot, lane]
         pages.token[position] = token
@@ -180,7 +180,7 @@ def decode(
 def _store(layer: int, n_rows: int, slots: Slots, pages: Pages, work: Workspace) -> None:
     """Store each row's keys and values at its position."""
     width, stride = pages.keys.shape[1], work.keys.shape[1]
-    base, longest = layer * len(pages.token) * width, slots.path.shape[1]
+    base, longest = layer * PAGE * width, slots.path.shape[1]
     for row in range(n_rows):
         slot, lane = work.row_slot[row], work.row_lane[row]
         path_at = (slot * MAX_BEAM + lane) * longest
@@ -197,7 +197,7 @@ def _attend(
 ) -> None:  # fmt: skip
     """Each row of `query` over its path, or else over its sentence's source → work.context."""
     width, stride = pages.keys.shape[1], query.shape[1]
-    base = layer * len(pages.token) * width
+    base = layer * PAGE * width
     positions = slots.path if is_self else slots.source
     for row in range(n_rows):
         slot, lane = work.row_slot[row], work.row_lane[row]

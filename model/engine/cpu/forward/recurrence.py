@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.slots import MAX_BEAM, PAGE, Pages, Slots
 from model.engine.cpu.forward.weights import Stack
 from model.engine.cpu.forward.workspace import Workspace
 from model.engine.cpu.kernels.arrays import Floats
@@ -30,8 +30,8 @@ def recur(
     for part, out in enumerate((work.values, work.keys)):
         project_prepared(source, n_rows, decoder.qkv, 2 * layer + part, NO_FLOOR, False,
                          work.scratch, out)  # fmt: skip
-    n_positions, width = len(pages.token), pages.values.shape[1]
-    stride, base = work.keys.shape[1], layer * n_positions * width
+    width, stride = pages.values.shape[1], work.keys.shape[1]
+    base = layer * PAGE * width
     longest = slots.path.shape[1]
     for row in range(n_rows):
         slot, lane = work.row_slot[row], work.row_lane[row]

@@ -83,11 +83,16 @@ MAX_BEAM = MAX_WIDTH
 
 
 class Pages(NamedTuple):
-    """The memory of all positions P, and its free pages.
+    """The memory of all positions, and its free pages.
 
-    keys, values     [layers · P, D]; pages that were never used take no physical memory
+    A position is the number of its row in the first layer. A page has 16 rows for each layer, one
+    layer after the other, so that few sentences take little memory.
+
+    keys, values     [P, D], those of layer l in row p + 16 l; pages that were never used take no
+                     physical memory
     token, log_prob  [P], the token that the decoder was fed
     free             a stack of page numbers, n_free[0] of them valid
+    rows             of a page in all layers
     """
 
     keys: Floats
@@ -96,6 +101,7 @@ class Pages(NamedTuple):
     log_prob: Floats
     free: Ints
     n_free: Ints
+    rows: int
 
 
 class Slots(NamedTuple):
@@ -147,15 +153,16 @@ class Slots(NamedTuple):
 
 def make_pages(weights: Weights, n_pages: int) -> Pages:
     """Return n_pages × 16 positions, all free."""
-    n_layers, width = weights.decoder.n_layers, weights.shape.d_model
-    n_positions = n_pages * PAGE
+    rows, width = PAGE * weights.decoder.n_layers, weights.shape.d_model
+    n_rows = n_pages * rows
     return Pages(
-        keys=np.empty((n_layers * n_positions, width), np.float32),
-        values=np.empty((n_layers * n_positions, width), np.float32),
-        token=np.zeros(n_positions, np.int64),
-        log_prob=np.zeros(n_positions, np.float32),
+        keys=np.empty((n_rows, width), np.float32),
+        values=np.empty((n_rows, width), np.float32),
+        token=np.zeros(n_rows, np.int64),
+        log_prob=np.zeros(n_rows, np.float32),
         free=np.arange(n_pages, dtype=np.int64)[::-1].copy(),
         n_free=np.array([n_pages], np.int64),
+        rows=rows,
     )
 
 
@@ -234,7 +241,7 @@ def occupy(
     for s in range(n_source):
         if s % PAGE == 0:
             page = take_page(slots, slot, pages)
-        slots.source[slot, s] = page * PAGE + s % PAGE
+        slots.source[slot, s] = page * pages.rows + s % PAGE
     slots.columns[slot].n = 0
     slots.n_live[slot] = 1
     slots.live[slot, 0] = 0

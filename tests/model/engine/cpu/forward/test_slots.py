@@ -7,7 +7,6 @@ from model.engine.cpu.forward.slots import (
     ENDED,
     MAX_BEAM,
     NO_TOKEN,
-    PAGE,
     RULE,
     SETTLED,
     Pages,
@@ -65,7 +64,7 @@ def test_a_page_is_free_or_of_one_sentence(pages: Pages, seed: int) -> None:
             occupy(slots, slot, pages, n_source, 3, 2, 9, 1)
             positions = slots.source[slot, :n_source]
             assert np.unique(positions).size == n_source
-            assert np.unique(positions // PAGE).tolist() == sorted(owned(slots, slot))
+            assert np.unique(positions // pages.rows).tolist() == sorted(owned(slots, slot))
         check_each_page_is_in_one_place(slots, pages)
     for slot in in_use(slots):
         vacate(slots, slot, pages)
