@@ -64,6 +64,10 @@ def has_too_few_words(source: str, target: str) -> bool:
 
     Without spaces between words, it has too few only if it has none.
     """
+    least = MIN_WORD_RATIO * len(source.split())
+    # Fast: most translations have as many words even without those that have other signs.
+    if sum(map(str.isalpha, target.split())) >= least:
+        return False
     read, written = _words(source), _words(target)
     if len(written) >= MIN_WORD_RATIO * len(read):
         return False
@@ -146,15 +150,30 @@ def has_invented_word(pieces: Iterable[str], log_probs: Sequence[float], known: 
 
 
 def _improbable_words(pieces: Sequence[str], log_probs: Sequence[float]) -> Iterator[str]:
-    word, total = "", 0.0
-    is_whole = True  # of one piece, which is in the vocabulary
-    for piece, log_prob in zip((*pieces, "▁"), (*log_probs[: len(pieces)], 0.0), strict=True):
-        if word[-1:].isalpha() and piece[:1].isalpha():
-            word, total, is_whole = word + piece, total + log_prob, False
-            continue
-        if not is_whole and total <= MIN_WORD_LOG_PROB and not FEW_SPACES.search(word):
-            yield _LETTERS.findall(word.casefold())[-1]
-        word, total, is_whole = piece.lstrip("▁"), log_prob, True
+    # A word of one piece is in the vocabulary, so only pieces that continue a word are visited.
+    inner = [
+        at
+        for at, piece in enumerate(pieces)
+        if piece[:1] != "▁" and at and piece[:1].isalpha() and pieces[at - 1][-1:].isalpha()
+    ]
+    for start, end in _runs(inner):
+        if sum(log_probs[start:end]) <= MIN_WORD_LOG_PROB:
+            word = "".join(pieces[start:end]).lstrip("▁")
+            if not FEW_SPACES.search(word):
+                yield _LETTERS.findall(word.casefold())[-1]
+
+
+def _runs(inner: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each word, given the places of the pieces that continue one."""
+    start = end = 0
+    for at in inner:
+        if at != end:
+            if end:
+                yield start, end
+            start = at - 1
+        end = at + 1
+    if end:
+        yield start, end
 
 
 def is_garbled(source: str, translation: str) -> bool:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from app.text.facts.cldr import SPACES
-from app.text.facts.number_words import numbers_in_words, spelt_out
+from app.text.facts.number_words import numbers_in_words, spelt_out, words_of
 from model.text.language_codes import primary_language
 
 HALF = rf"[{SPACES}]?(?P<half>[ap])(?:\.?m\b\.?)"
@@ -45,6 +45,11 @@ _LATE = re.compile(
     r"\b(?:afternoon|evening|night|tonight|midnight|après-midi|soir|soirée|nuit|minuit)s?\b",
     re.IGNORECASE,
 )
+_WORDS_OF_LATE = {
+    f"{word}{end}"
+    for word in "afternoon evening night tonight midnight midi soir soirée nuit minuit".split()
+    for end in ("", "s")
+}
 
 
 class ClockTime(NamedTuple):
@@ -81,7 +86,7 @@ def names_half(text: str) -> bool:
 
 def names_late_part(text: str) -> bool:
     """Whether a text names a part of the day other than the morning."""
-    return _LATE.search(text) is not None
+    return not words_of(text).isdisjoint(_WORDS_OF_LATE) and _LATE.search(text) is not None
 
 
 def time_at(text: str, start: int, *, may_be_late: bool) -> ClockTime | None:
@@ -161,6 +166,12 @@ _WORDED = {
         re.IGNORECASE,
     ),
 }
+_WORDS_OF_MINUTES = {
+    "en": {"half", "quarter", "five", "ten", "twenty"},
+    "fr": {"demi", "demie", "quart", "cinq", "dix", "vingt"},
+}
+"""Of which each time in words has one."""
+
 _AT = re.compile(
     r"\b(?:à|vers|avant|après|dès|jusqu['’]à|est|était|fut|sera|until|at|by|is|was)[ ]$", re.I
 )
@@ -195,6 +206,8 @@ def worded_times(text: str, language: str) -> Iterator[WordedTime]:
         if between in ("heure", "heures") and hours.value < 25 and 0 < minutes.value < 60:
             is_at = _AT.search(text, max(hours.start - 12, 0), hours.start) is not None
             yield WordedTime(hours.value, minutes.value, hours.start, minutes.end, is_at)
+    if words_of(text).isdisjoint(_WORDS_OF_MINUTES[code]):
+        return
     for match in _WORDED[code].finditer(text):
         named = match["hour"].lower()
         digits = re.match(r"\d+", named)

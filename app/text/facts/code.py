@@ -97,6 +97,9 @@ def find_code(text: str) -> Iterator[Span]:
         return
     for run in _RUNS.finditer(text):
         start, end = run.span()
+        word = run[0].rstrip(".,;:!?")
+        if word.isalpha() and word[1:].islower():  # fast: most runs are words
+            continue
         if text[start] == "`" and end - start > 2 and text[end - 1] == "`":
             yield Span(start, end)
         elif end - start <= MAX_TOKEN:

@@ -42,6 +42,8 @@ from app.text.facts.spelt import (
     MIN_IN_WORDS,
     NOUNS_OF_NUMBERS,
     PART,
+    WORDS_OF_ABOUT,
+    WORDS_OF_PARTS,
     lacks_number_in_words,
     lacks_rank_in_words,
 )
@@ -114,7 +116,10 @@ def may_have_facts(text: str, language: str) -> bool:
         return True
     if not says_number(text, language):
         return False
-    return bool(PART.search(text) or ABOUT.search(text)) or any(
+    words = words_of(text)
+    if not words.isdisjoint(WORDS_OF_PARTS) and PART.search(text):
+        return True
+    return (not words.isdisjoint(WORDS_OF_ABOUT) and ABOUT.search(text) is not None) or any(
         one.value >= MIN_IN_WORDS for one in spelt_out(text, language)
     )
 
@@ -129,8 +134,11 @@ def fact_faults(source: str, translation: str, languages: tuple[str, str]) -> tu
 
 
 def _faults(source: str, translation: str, languages: tuple[str, str]) -> Iterator[FactFault]:
-    may_be_said = says_number(source, languages[0]) or has_digit(translation)
-    if not (may_be_said or _has_signs(source, languages[0])):
+    if not (
+        has_digit(translation)
+        or may_have_facts(source, languages[0])
+        or says_number(source, languages[0])
+    ):
         return
     if (
         lacks_number_in_words(source, translation, languages)
@@ -278,11 +286,18 @@ def _may_name(values: set[int], of: Calendar, text: str, language: str) -> bool:
 
 def _months(text: str, language: str) -> set[int]:
     names = month_names(language)
-    found = _dates(language).findall(text) if names else []
+    may_be_named = not words_of(text).isdisjoint(_first_words(language))
+    found = _dates(language).findall(text) if may_be_named else []
     if found:
         words = {one or other for one, other in found} - {"may", "march"}
         return {names[word.lower()] for word in words}
     return {int(one or other) for one, other in _NUMBERED_MONTH.findall(text)}
+
+
+@cache
+def _first_words(language: str) -> frozenset[str]:
+    """Return the first words of the names of months."""
+    return frozenset(found[0] for name in month_names(language) if (found := WORD.search(name)))
 
 
 @cache

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Literal
 
 from app.text.facts.cldr import SPACES, convention_of, unit_symbols
+from app.text.facts.number_words import words_of
 from model.text.language_codes import primary_language
 
 NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
@@ -46,6 +47,8 @@ _AMOUNT_BEHIND = re.compile(rf"[{SPACES}]?(?:[%°$€£¥]|\w*illi|(\w{{1,3}})\b
 """Signs, short words, which may be units, and millions and the like."""
 
 _SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
+_MAY_BE_SIGN = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–]")
+_MINUS_WORDS = {"minus", "moins", "menos", "meno", "min"}
 _BELOW_ZERO = {
     language: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
     for language, words in {
@@ -60,10 +63,15 @@ _BELOW_ZERO = {
 }
 _MINUS = re.compile(
     r"(?<!\bau )(?<!\bdu )(?<!\bde )(?<!\bou )(?<!heures )(?<!heure )(?<!midi )"
-    r"\b(?:minus|moins|menos|meno|min)[ \u00a0](?=\d)",
+    rf"\b(?:{'|'.join(sorted(_MINUS_WORDS))})[ \u00a0](?=\d)",
     re.IGNORECASE,
 )
 """A word for the sign of a negative number, in any of these languages."""
+
+
+def may_have_sign(text: str) -> bool:
+    """Whether a text may have a negative number."""
+    return _MAY_BE_SIGN.search(text) is not None or not words_of(text).isdisjoint(_MINUS_WORDS)
 
 
 def same_signs(one: str, other: str, languages: Sequence[str]) -> bool:
@@ -102,6 +110,8 @@ def _is_version(text: str, number: re.Match[str]) -> bool:
 
 def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a number or amount is copied that the target language writes in another way."""
+    if not NUMBER.search(translation):
+        return False
     if _MISPLACED.search(translation) and not _MISPLACED.search(source):
         return True
     if any(joined[0] not in source for joined in _JOINED.finditer(translation)):

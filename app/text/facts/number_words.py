@@ -1,7 +1,7 @@
 """Numbers in words, found by text2num."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -180,9 +180,15 @@ def numbers_in_words(text: str, language: str) -> Iterator[int]:
 
 def other_numbers_in_words(text: str, language: str) -> Iterator[int]:
     """Yield the values of words other than whole numbers: months, halves and dozens."""
-    months = month_names(language)
+    values = _other_numbers(language)
+    if words_of(text).isdisjoint(values):
+        return
     for word in WORD.finditer(text):
-        folded = word[0].casefold()
-        value = _OTHERS.get(folded, months.get(folded))
+        value = values.get(word[0].casefold())
         if value is not None:
             yield value
+
+
+@cache
+def _other_numbers(language: str) -> Mapping[str, int]:
+    return {**month_names(language), **_OTHERS}

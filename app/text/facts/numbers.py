@@ -25,7 +25,14 @@ from app.text.facts.clock_times import (
     time_at,
     worded_times,
 )
-from app.text.facts.number_marks import NUMBER, commas_of, has_foreign_form, read_values, same_signs
+from app.text.facts.number_marks import (
+    NUMBER,
+    commas_of,
+    has_foreign_form,
+    may_have_sign,
+    read_values,
+    same_signs,
+)
 from app.text.facts.number_words import numbers_in_words, other_numbers_in_words, spelt_out
 from app.text.facts.quantities import (
     Unit,
@@ -98,8 +105,8 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
         return False
     if has_foreign_form(one, other, languages):
         return False
-    read = list(_said(one, languages[0], halves_known=knows_words))
-    written = list(_said(other, languages[-1], halves_known=knows_words, is_strict=True))
+    read = _said(one, languages[0], knows_words)
+    written = _said(other, languages[-1], knows_words, True)
     if not (
         _same_units(read, written, other, languages[-1])
         and _same_units(written, read, one, languages[0])
@@ -107,6 +114,8 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
         return False
     lost, added = _without_equals(read, written)
     if not (lost or added):
+        if not (may_have_sign(one) or may_have_sign(other)):
+            return True
         return same_signs(_in_digits(one, languages[0]), _in_digits(other, languages[-1]), spoken)
     return not knows_words and not (lost and added) and all(map(_may_be_word, [*lost, *added]))
 
@@ -221,9 +230,14 @@ def _western(text: str) -> str:
     )
 
 
+@remembered
 def _said(
-    text: str, language: str, *, halves_known: bool = True, is_strict: bool = False
-) -> Iterator[_Said]:
+    text: str, language: str, halves_known: bool = True, is_strict: bool = False
+) -> tuple[_Said, ...]:
+    return tuple(_numbers(text, language, halves_known=halves_known, is_strict=is_strict))
+
+
+def _numbers(text: str, language: str, *, halves_known: bool, is_strict: bool) -> Iterator[_Said]:
     for spelt in spelt_out(text, language):
         unit = unit_at(text, spelt.end, language)
         names, written = _named(text, unit)
@@ -238,7 +252,10 @@ def _said(
     for worded in worded_times(text, language):
         hours = (worded.hour, (worded.hour + 12) % 24)
         yield _Said(tuple(f"{hour}:{worded.minute:02}" for hour in hours), in_digits=False)
-    text = _ROUND_THE_CLOCK.sub(r"\1", text)
+    if not has_digit(text):
+        return
+    if "24" in text:
+        text = _ROUND_THE_CLOCK.sub(r"\1", text)
     at = 0
     commas = commas_of(primary_language(language), is_strict=is_strict)
     may_be_late = names_late_part(text)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from app.text.facts.number_words import PARTS, WORD, spelt_out
+from app.text.facts.number_words import PARTS, WORD, spelt_out, words_of
 from model.text.language_codes import primary_language
 
 _ROMAN = re.compile(
@@ -25,6 +25,8 @@ def ordinals_in_words(text: str, language: str) -> Iterator[int]:
     for spelt in spelt_out(text, language):
         if spelt.is_ordinal:
             yield spelt.value
+    if words_of(text).isdisjoint(PARTS):
+        return
     for word in WORD.finditer(text):
         value = PARTS.get(word[0].casefold())
         if value is not None:

@@ -133,8 +133,9 @@ def _numbers(text: str, language: str) -> list[tuple[Decimal, int, int]]:
 
 
 def _words(*words: str) -> dict[str, re.Pattern[str]]:
+    """Compile patterns of English and French for texts in lower case, which is faster."""
     return {
-        language: re.compile(rf"\b(?:{one})", re.IGNORECASE)
+        language: re.compile(rf"\b(?:{one})")
         for language, one in zip(("en", "fr"), words, strict=True)
     }
 
@@ -198,22 +199,23 @@ def same_bounds(source: str, translation: str, languages: Sequence[str]) -> bool
     here, there = map(primary_language, languages)
     if {here, there} != {"en", "fr"}:
         return True
+    read, written = source.lower(), translation.lower()
     if (
         (
             (" than " in source or " qu" in source)  # fast
-            and _BEYOND[here].search(source)
-            and not _MAY_BE_BEYOND[there].search(translation)
+            and _BEYOND[here].search(read)
+            and not _MAY_BE_BEYOND[there].search(written)
         )
         or (_FROM.search(translation) and _CHANGED_BY.search(source))
         or (_TWICE_TO.search(translation) and not _TWICE_TO.search(source))
     ):
         return False
-    less, more = _LESS[here].search(source), _MORE[here].search(source)
+    less, more = _LESS[here].search(read), _MORE[here].search(read)
     is_rate = ("%" in source or "cent" in source) and _RATE_OF_CHANGE[here].search(source)
-    if is_rate and not (_LESS[there].search(translation) or _MORE[there].search(translation)):
+    if is_rate and not (_LESS[there].search(written) or _MORE[there].search(written)):
         return False
     if (less is None) != (more is None):
-        less_there, more_there = _LESS[there].search(translation), _MORE[there].search(translation)
+        less_there, more_there = _LESS[there].search(written), _MORE[there].search(written)
         if bool(less_there) == bool(more) and bool(more_there) == bool(less):
             return False
-    return not _UP_TO[here].search(source) or bool(_MAY_BE_UP_TO[there].search(translation))
+    return not _UP_TO[here].search(read) or bool(_MAY_BE_UP_TO[there].search(written))

@@ -41,6 +41,12 @@ ABOUT = re.compile(
 )
 """A round number as a noun, before what it counts."""
 
+WORDS_OF_ABOUT = {
+    "dozen", "douzaine", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
+    "soixantaine",
+}  # fmt: skip
+"""Of which a text has one if `ABOUT` matches; looking them up is faster, as with others here."""
+
 _NEW = re.compile(
     rf"(?i:neuf)(?![{SPACES}]pour[{SPACES}]cent)(?:[{SPACES}](?:et|ou|que?|à|au|de?|du|en|est|dans|sans|mais|puis|pas|plus|très|pour"
     r"|chez|qui|il|elle|on|je|tu|nous|vous|ils|des|les|a)\b|[^\w\s]|\s*$)"
@@ -94,6 +100,9 @@ _LAST = re.compile(
     r"\b(?:(?:last|past|previous|next|coming|recent)\b|derni[eè]r|pass[ée]|précédent|prochain|récent|venir)",
     re.IGNORECASE,
 )
+_LAST_WORDS = {
+    "last", "past", "next", "derniers", "dernières", "dernieres", "prochains", "prochaines",
+}  # fmt: skip
 _LAST_OF_TIME = re.compile(
     r"\b(?:last|past|next)[ ][\w-]{1,30}[ ](?:minute|hour|day|week|month|year)s\b"
     r"|(?<![\w-])[\w-]{1,30}[ ](?:derni[eè]re?|prochaine?)s[ ]"
@@ -112,6 +121,8 @@ PART = re.compile(
 )
 """A part of a unit, or a fortnight."""
 
+WORDS_OF_PARTS = {"fortnight", "half", "quarter", "third", "quart", "tiers", "demi", "demie"}
+
 _PER_CENT = re.compile(r"\bper ?cent\b|\bpour cent\b|%", re.IGNORECASE)
 
 
@@ -126,7 +137,11 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     if (
         _lacks_implied(source, translation, languages)
         or _lacks_fortnight(source, translation, languages)
-        or (_LAST_OF_TIME.search(translation) and not _LAST.search(source))
+        or (
+            not words_of(translation).isdisjoint(_LAST_WORDS)
+            and _LAST_OF_TIME.search(translation)
+            and not _LAST.search(source)
+        )
         or _lacks_round_number(source, translation, languages)
         or _adds_large_number(source, translation, languages)
     ):
@@ -136,9 +151,12 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
         return False
     if _lacks_unit(source, translation, read, languages):
         return True
+    times = [*worded_times(source, languages[0])]
+    there = {one.value for one in spelt_out(translation, languages[-1])}
+    if not times and all(one.value < MIN_IN_WORDS or one.value in there for one in read):
+        return False
     values = values_of(translation, languages[-1])
     shown = values | {int(digits) for digits in re.findall(r"\d{1,9}", translation)}
-    times = [*worded_times(source, languages[0])]
     not_paired = {primary_language(code) for code in languages} != {"en", "fr"}
     if not all(says_time(translation, time, languages[-1], shown) for time in times):
         return True
@@ -180,7 +198,8 @@ def _adds_large_number(source: str, translation: str, languages: Sequence[str]) 
         and one.value not in {*_ROUND, *_TIMES_IN_OTHER_WORDS}
         and not (one.value == 9 and _NEW.match(translation, one.start))
     ]
-    if not added:
+    there = {one.value for one in spelt_out(source, languages[0])}
+    if all(one.value in there for one in added):
         return False
     values = {int(digits) for digits in re.findall(r"\d{1,9}", source)}
     values |= {*values_of(source, languages[0]), *ordinals_in_words(source, languages[0])}
@@ -255,7 +274,7 @@ def _lacks_implied(source: str, translation: str, languages: Sequence[str]) -> b
 
 def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a fortnight is missing."""
-    if not _FORTNIGHT.search(source) or primary_language(languages[0]) != "en":
+    if primary_language(languages[0]) != "en" or not _FORTNIGHT.search(source):
         return False
     return not (
         _FORTNIGHT.search(translation) or values_of(translation, languages[-1]) & {2, 14, 15}
@@ -264,6 +283,8 @@ def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) ->
 
 def _lacks_round_number(source: str, translation: str, languages: Sequence[str]) -> bool:
     """Whether a dozen, or about fifteen, is missing."""
+    if words_of(source).isdisjoint(WORDS_OF_ABOUT):
+        return False
     words = ABOUT.findall(source)
     wanted = {value for word in words for value in numbers_in_words(word, languages[0])}
     if not wanted:
@@ -281,7 +302,8 @@ def _lacks_unit(
     ends = [
         one.end for one in read if one.value >= MIN_IN_WORDS or _PER_CENT.match(source, one.end + 1)
     ]
-    ends += [part.end() for part in PART.finditer(source)]
+    if not words_of(source).isdisjoint(WORDS_OF_PARTS):
+        ends += [part.end() for part in PART.finditer(source)]
     for end in ends:
         unit = unit_at(source, end, languages[0])
         if (

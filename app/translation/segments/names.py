@@ -114,17 +114,26 @@ def _nearly_same(source: str, translation: str, language: str) -> Sequence[tuple
     read = set(_CAPITALISED.findall(source))
     if not read or source.isupper():
         return ()
-    written, places = _WORD.findall(translation), place_names(language)
+    written, there = set(_WORD.findall(translation)), set(_WORD.findall(source))
     # Fast: most names stay as they are.
-    lost = {_folded(word) for word in read.difference(written) if word.lower() not in places}
-    if not lost or not (names := lost.difference(map(_folded, written))):
+    others = set(_CAPITALISED.findall(translation)) - there
+    lost = read - written
+    if not (lost and others):
         return ()
-    there = set(map(_folded, _WORD.findall(source)))
-    others = set(map(_folded, _CAPITALISED.findall(translation))) - there
-    return [(name, word) for name in names for word in others if _is_misspelt(name, word)]
+    places = place_names(language)
+    names = {_folded(word) for word in lost if word.lower() not in places}
+    words = set(map(_folded, others))
+    pairs = [(name, word) for name in names for word in words if _is_misspelt(name, word)]
+    if not pairs:
+        return ()
+    names -= set(map(_folded, written))
+    words -= set(map(_folded, there))
+    return [(name, word) for name, word in pairs if name in names and word in words]
 
 
 def _is_misspelt(name: str, word: str) -> bool:
+    if name[:1] != word[:1] or name[-MIN_SAME_END:] != word[-MIN_SAME_END:]:  # fast
+        return False
     begin, end = _n_same(name, word), _n_same(name[::-1], word[::-1])
     others = max(len(name), len(word)) - min(begin + end, len(name), len(word))
     return begin > 0 and end >= MIN_SAME_END and others <= MAX_OTHER
@@ -135,6 +144,8 @@ def _n_same(one: str, other: str) -> int:
 
 
 def _folded(word: str) -> str:
+    if word.isascii():  # fast; it has letters alone
+        return word.lower().replace("ae", "e")
     return "".join(filter(str.isalpha, unicodedata.normalize("NFD", word.casefold()))).replace(
         "ae", "e"
     )

@@ -148,4 +148,9 @@ class Reading:
         options = self.options
         if form.terms == "constrained" and self.speller:
             return replace(options, constraints=self.speller.constraints(terms))
-        return replace(options, n_best=options.beam_size) if is_selective else options
+        return self._all_hypotheses if is_selective else options
+
+    @cached_property
+    def _all_hypotheses(self) -> SearchOptions:
+        """The options of a search of which some hypotheses may be rejected."""
+        return replace(self.options, n_best=self.options.beam_size)
