@@ -46,10 +46,11 @@ _LATE = re.compile(
     re.IGNORECASE,
 )
 _WORDS_OF_LATE = {
-    f"{word}{end}"
-    for word in "afternoon evening night tonight midnight midi soir soirée nuit minuit".split()
-    for end in ("", "s")
-}
+    "afternoon", "evening", "night", "tonight", "midnight", "midi", "soir", "soirée", "nuit",
+    "minuit", "afternoons", "evenings", "nights", "tonights", "midnights", "midis", "soirs",
+    "soirées", "nuits", "minuits",
+}  # fmt: skip
+"""Of which a text has one if `_LATE` matches."""
 
 
 class ClockTime(NamedTuple):

@@ -105,7 +105,7 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
         return False
     if has_foreign_form(one, other, languages):
         return False
-    read = _said(one, languages[0], knows_words)
+    read = _said(one, languages[0], knows_words, False)
     written = _said(other, languages[-1], knows_words, True)
     if not (
         _same_units(read, written, other, languages[-1])
@@ -130,7 +130,8 @@ def values_of(text: str, language: str) -> frozenset[int]:
     """Return the whole numbers that a text may have, in digits, words and Roman numerals."""
     return frozenset({
         *numbers_in_words(text, language),
-        *(int(Decimal(reading)) for said in _said(text, language) for reading in said.readings
+        *(int(Decimal(reading)) for said in _said(text, language, True, False)
+          for reading in said.readings
           if reading.isdigit()),
         *(int(hour) for hour in re.findall(r"(\d{1,2})(?=[:h]|[ \u00a0]h)", text)),
         *(value for _, value in roman_numerals(text)),
@@ -231,13 +232,17 @@ def _western(text: str) -> str:
 
 
 @remembered
-def _said(
-    text: str, language: str, halves_known: bool = True, is_strict: bool = False
-) -> tuple[_Said, ...]:
-    return tuple(_numbers(text, language, halves_known=halves_known, is_strict=is_strict))
+def _said(text: str, language: str, halves_known: bool, is_strict: bool) -> tuple[_Said, ...]:
+    words = _said_in_words(text, language, is_strict=is_strict)
+    if not has_digit(text):
+        return tuple(words)
+    return (
+        *words,
+        *_said_in_digits(text, language, halves_known=halves_known, is_strict=is_strict),
+    )
 
 
-def _numbers(text: str, language: str, *, halves_known: bool, is_strict: bool) -> Iterator[_Said]:
+def _said_in_words(text: str, language: str, *, is_strict: bool) -> Iterator[_Said]:
     for spelt in spelt_out(text, language):
         unit = unit_at(text, spelt.end, language)
         names, written = _named(text, unit)
@@ -252,8 +257,11 @@ def _numbers(text: str, language: str, *, halves_known: bool, is_strict: bool) -
     for worded in worded_times(text, language):
         hours = (worded.hour, (worded.hour + 12) % 24)
         yield _Said(tuple(f"{hour}:{worded.minute:02}" for hour in hours), in_digits=False)
-    if not has_digit(text):
-        return
+
+
+def _said_in_digits(
+    text: str, language: str, *, halves_known: bool, is_strict: bool
+) -> Iterator[_Said]:
     if "24" in text:
         text = _ROUND_THE_CLOCK.sub(r"\1", text)
     at = 0
