@@ -150,21 +150,25 @@ def has_invented_word(pieces: Iterable[str], log_probs: Sequence[float], known: 
 
 
 def _improbable_words(pieces: Sequence[str], log_probs: Sequence[float]) -> Iterator[str]:
-    # A word of one piece is in the vocabulary, so only pieces that continue a word are visited.
-    inner = [
-        at
-        for at, piece in enumerate(pieces)
-        if piece[:1] != "▁" and at and piece[:1].isalpha() and pieces[at - 1][-1:].isalpha()
-    ]
-    for start, end in _runs(inner):
+    for start, end in _spelt(pieces):
         if sum(log_probs[start:end]) <= MIN_WORD_LOG_PROB:
             word = "".join(pieces[start:end]).lstrip("▁")
             if not FEW_SPACES.search(word):
                 yield _LETTERS.findall(word.casefold())[-1]
 
 
-def _runs(inner: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each word, given the places of the pieces that continue one."""
+def least_word_log_prob(pieces: Sequence[str], log_probs: Sequence[float]) -> float:
+    """Return the log-probability of the least probable word of several pieces; 0 if none has."""
+    return min((sum(log_probs[start:end]) for start, end in _spelt(pieces)), default=0.0)
+
+
+def _spelt(pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each word of several pieces; others are in the vocabulary."""
+    inner = [
+        at
+        for at, piece in enumerate(pieces)
+        if piece[:1] != "▁" and at and piece[:1].isalpha() and pieces[at - 1][-1:].isalpha()
+    ]
     start = end = 0
     for at in inner:
         if at != end:
