@@ -56,6 +56,8 @@ def _commas(value: Any) -> Any:
 
 
 Port = Annotated[int, Field(ge=0, le=65_535)]
+OptionalFolder = Annotated[Path | None, BeforeValidator(lambda value: value or None)]
+"""An empty variable is one that is not set; an empty path would be the current folder."""
 
 
 class Settings(BaseSettings):
@@ -69,7 +71,7 @@ class Settings(BaseSettings):
         SHIPPED_CHECKPOINT,
     )
     """Checkpoint folder, by default the shipped one; repeat the flag for several."""
-    models: Path | None = None
+    models: OptionalFolder = None
     """Folder of models, each in a folder of its own, which are loaded on demand."""
     model_memory: Annotated[ByteSize | None, Field(gt=0)] = None
     """Memory for loaded models, such as 2GB; by default half of what there is."""
@@ -83,7 +85,7 @@ class Settings(BaseSettings):
     """Languages to translate between, such as en,de,fr; by default all."""
     pull: Annotated[str | None, Field(min_length=1)] = None
     """Fetch missing models of --languages at start: firefox, or a mirror's models.json."""
-    cache: Path | None = None
+    cache: OptionalFolder = None
     """Cache folder for imported Marian models; by default the user's."""
     host: str = "127.0.0.1"
     """Address to listen on."""
@@ -123,7 +125,7 @@ class Settings(BaseSettings):
     """Comma-separated API keys; clients must present one. None by default."""
     character_limit: PositiveInt | None = None
     """Maximum characters per key and calendar month (UTC)."""
-    data: Path | None = None
+    data: OptionalFolder = None
     """Folder for usage and stored glossaries; by default both are only in memory."""
     max_file_bytes: PositiveInt = 10_000_000
     """Maximum bytes of an uploaded file."""

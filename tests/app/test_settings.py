@@ -35,6 +35,12 @@ def test_several_checkpoints_are_separated_as_in_path(monkeypatch: pytest.Monkey
     assert Settings.parse(checkpoint=Path("one")).checkpoint == (Path("one"),)
 
 
+@pytest.mark.parametrize("name", ["models", "cache", "data"])
+def test_an_empty_folder_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(env_name(name), "")
+    assert getattr(Settings.parse(), name) is None
+
+
 def test_keys_are_apart_by_commas_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTEND_API_KEYS", "hush-1, hush-2")
     from_variable = Settings.parse().api_keys
