@@ -16,8 +16,11 @@ from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, attend_server
 from model.engine.protocol import PrecisionChoice
 
-benchmark = click.command(context_settings={"show_default": True})
-"""Decorator for the command of a benchmark; its help shows defaults."""
+
+def benchmark(measure: Callable[..., None]) -> click.Command:
+    """Decorate the command of a benchmark; its help shows defaults."""
+    return click.command(context_settings={"show_default": True})(measure)
+
 
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 

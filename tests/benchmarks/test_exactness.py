@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import exactness
+from benchmarks import decode, exactness
 from benchmarks.exactness import Difference, arriving, batched, main
 from benchmarks.system import best
 from model.checkpoint.pretrained import load_model
@@ -100,3 +100,8 @@ def test_a_difference_is_a_failure(tiny_checkpoint: Path, monkeypatch: pytest.Mo
 def test_the_error_of_a_sentence_is_raised() -> None:
     with pytest.raises(ValueError, match="lost"):
         best([Finished(0, ValueError("lost"))])
+
+
+def test_each_benchmark_has_a_help_of_its_own() -> None:
+    assert main.help
+    assert main.help != decode.main.help
