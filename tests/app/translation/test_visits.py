@@ -58,7 +58,7 @@ def text(_: object, *given: object) -> object:
 @pytest.fixture
 def visits(monkeypatch: pytest.MonkeyPatch) -> Visits:
     visits = Visits(monkeypatch)
-    visits.watch(detection, "_sample", "detect", lambda *texts: texts)
+    visits.watch(detection, "_beginning", "detect", lambda *texts: texts)
     visits.watch(MarkupDocument, "__init__", "lift markup", lambda _, page, *__: page)
     visits.watch(MarkupDocument, "with_translations", "put markup back", itself)
     visits.watch(layout, "each_segment", "segment", lambda given, *_: given)
