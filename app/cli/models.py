@@ -12,11 +12,9 @@ from rich.table import Table
 
 from app.cli import options
 from app.cli.display.tables import print_table
-from app.errors import PullError
 from app.hub.firefox_registry import PUBLIC_REGISTRY, Registry, read_registry, server_of
 from app.hub.import_cache import checkpoint_folder
 from app.hub.origin import read_origin
-from app.hub.requests import is_offline
 from model.checkpoint.config import CARD_FILE, WEIGHTS_FILE
 from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import load_checkpoint, read_tokenizer
@@ -91,8 +89,6 @@ def models(  # noqa: PLR0917
 
 
 def _read_registry(registry: str) -> Registry:
-    if is_offline():
-        raise PullError("--updates: HF_HUB_OFFLINE is set")
     with server_of(registry) as server:
         return read_registry(server, registry)
 

@@ -18,7 +18,7 @@ from app.cli.display.progress import download_progress
 from app.errors import PullError, UnknownLanguagesError
 from app.hub import argos_index, firefox_registry
 from app.hub.download import Report
-from app.hub.fetch import fetched, find
+from app.hub.fetch import fetched, find, only_one
 from app.hub.firefox_files import fetch_model
 from app.hub.import_cache import checkpoint_folder, default_cache
 from app.hub.listing import CONFIG_FILE, README_FILE
@@ -78,14 +78,14 @@ def pull(  # noqa: PLR0917
             models = firefox_registry.read_registry(server, address)
             found = models.choose(name, architecture)
             wanted = [_of_firefox(server, models, one, shelf, kept) for one in found]
-            _pull_each(wanted, replace=replace)
+            _pull_each(wanted, kept, replace=replace, keep=keep_download)
         return
     if name.startswith(argos_index.PREFIX):
         address = registry or os.environ.get("ARGOS_PACKAGE_INDEX") or argos_index.PUBLIC_INDEX
         with firefox_registry.server_of(address) as server:
             packages = argos_index.choose_packages(argos_index.read_index(server, address), name)
             wanted = [_of_argos(server, one, shelf, kept) for one in packages]
-            _pull_each(wanted, replace=replace)
+            _pull_each(wanted, kept, replace=replace, keep=keep_download)
         return
     if Path(name).is_dir():
         folder = Path(name).resolve()
@@ -156,17 +156,23 @@ def _fetched(one: _Wanted, which: str) -> Path:
         return one.fetch(lambda n_bytes: progress.update(task, completed=n_bytes))
 
 
-def _pull_each(wanted: Sequence[_Wanted], *, replace: bool) -> None:
+def _pull_each(wanted: Sequence[_Wanted], cache: Path, *, replace: bool, keep: bool) -> None:
     """Fetch and import models; one that fails does not keep the others from it."""
     failed = 0
     for number, one in enumerate(wanted, 1):
         try:
-            if _is_there(one.destination, one.origin, replace=replace):
-                click.echo(f"{one.destination}: already there, {one.version}")
-                continue
-            path = _fetched(one, f" ({number} of {len(wanted)})" if len(wanted) > 1 else "")
-            _import(path, one.destination, one.origin, one.importer, replace=replace)
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            with only_one(cache / one.destination.name, one.name):
+                if _is_there(one.destination, one.origin, replace=replace):
+                    click.echo(f"{one.destination}: already there, {one.version}")
+                    continue
+                path = _fetched(one, f" ({number} of {len(wanted)})" if len(wanted) > 1 else "")
+                try:
+                    _import(path, one.destination, one.origin, one.importer, replace=replace)
+                except (PullError, ModelError):  # a file without a digest may be damaged
+                    _delete(path)
+                    raise
+                if not keep:
+                    _delete(path)
         except (PullError, ModelError) as error:
             if len(wanted) == 1 or isinstance(error, UnreachableError):
                 raise
@@ -174,6 +180,10 @@ def _pull_each(wanted: Sequence[_Wanted], *, replace: bool) -> None:
             click.echo(f"{one.name}: {error}", err=True)
     if failed:
         raise PullError(f"{failed} of {len(wanted)} models are missing, for the reasons above")
+
+
+def _delete(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def pull_missing(settings: Settings) -> None:

@@ -19,7 +19,7 @@ from app.hub.listing import (
     weight_files,
 )
 from app.hub.names import check_revision, repository_of
-from app.hub.requests import Hub, is_offline
+from app.hub.requests import Hub
 
 SPARE_BYTES = 50_000_000
 """Required in addition to the download and the checkpoint, which may be twice as large."""
@@ -29,8 +29,6 @@ def find(hub: Hub, name: str, revision: str) -> Listing:
     """Look up a name on the hub. Raises `PullError`, also if HF_HUB_OFFLINE is set."""
     repository = repository_of(name)
     check_revision(revision)
-    if is_offline():
-        raise PullError(f"{name}: HF_HUB_OFFLINE is set; give a folder instead")
     return list_files(hub, repository, revision)
 
 
@@ -56,7 +54,7 @@ def fetched(
     `PullError`.
     """
     downloads = cache / "hub" / listing.repository.replace("/", "--")
-    with _only_one(downloads, listing.repository):
+    with only_one(downloads, listing.repository):
         folder = downloads / listing.revision / listing.repository.rpartition("/")[2]
         _download(hub, listing, small_files(listing), folder, bar())
         if (folder / CONFIG_FILE).exists():
@@ -114,12 +112,12 @@ def _download(
 
 
 @contextmanager
-def _only_one(downloads: Path, repository: str) -> Iterator[None]:
+def only_one(downloads: Path, name: str) -> Iterator[None]:
     """Lock a model against being fetched twice at a time. Raises `PullError`."""
     downloads.parent.mkdir(parents=True, exist_ok=True)
     with downloads.with_suffix(".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise PullError(f"{repository}: another process is fetching it") from None
+            raise PullError(f"{name}: another process is fetching it") from None
         yield

@@ -28,11 +28,6 @@ T = TypeVar("T")
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 
 
-def is_offline() -> bool:
-    """Whether HF_HUB_OFFLINE forbids requests."""
-    return os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
-
-
 class Interrupted(Exception):  # noqa: N818  (not an error yet: it is retried)
     """A transient failure of a request; `pause` is the hub's Retry-After in seconds, if any."""
 
@@ -114,8 +109,11 @@ class Hub:
     ) -> T:
         """Call `once`, and retry while it is interrupted. Raises `PullError`.
 
-        The count of retries restarts whenever `progress` grows.
+        The count of retries restarts whenever `progress` grows. If HF_HUB_OFFLINE is set, `once` is
+        not called.
         """
+        if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+            raise PullError(f"{what}: HF_HUB_OFFLINE is set; unset it, or give a folder")
         n_failed, before = 0, progress()
         while True:
             try:

@@ -129,7 +129,7 @@ def test_a_name_on_the_hub(
     assert "not overwritten" in again.stderr
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     offline = attend("import", "marian", "opus-mt-en-fr", tmp_path / "others")
-    assert "HF_HUB_OFFLINE is set; give a folder instead" in offline.stderr
+    assert "HF_HUB_OFFLINE is set; unset it, or give a folder" in offline.stderr
     assert len(hub.requests) == n_before  # nothing is fetched in vain
 
 

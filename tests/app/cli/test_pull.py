@@ -235,7 +235,7 @@ def test_a_folder_is_pulled_without_a_network(
     assert attend("pull", make_folder()).exit_code == 0
     assert attend("models", tmp_path / "shelf").exit_code == 0
     offline = attend("pull", "opus-mt-en-fr")
-    assert "HF_HUB_OFFLINE is set; give a folder instead" in offline.stderr
+    assert "HF_HUB_OFFLINE is set; unset it, or give a folder" in offline.stderr
     again = attend("pull", make_folder())
     assert "exists; --replace replaces it" in again.stderr
 
@@ -282,9 +282,9 @@ def test_one_model_is_fetched_once_at_a_time(tmp_path: Path) -> None:
     from app.errors import PullError
 
     with (
-        fetch_module._only_one(tmp_path / "hub" / "a", "a/b"),
+        fetch_module.only_one(tmp_path / "hub" / "a", "a/b"),
         pytest.raises(PullError, match="a/b: another process is fetching it"),
-        fetch_module._only_one(tmp_path / "hub" / "a", "a/b"),
+        fetch_module.only_one(tmp_path / "hub" / "a", "a/b"),
     ):
         pass
 
@@ -370,6 +370,57 @@ def test_a_set_goes_on_after_a_model_that_fails(
     assert last == "attend: 1 of 3 models are missing, for the reasons above"
 
 
+@pytest.mark.parametrize("part", ["vocab.enfr.spm", "lex.50.50.enfr.s2t.bin"])
+def test_a_damaged_file_without_a_digest_is_fetched_again(
+    attend: Attend, registry: Path, tmp_path: Path, part: str
+) -> None:
+    published = registry / "en-fr" / f"{part}.gz"
+    whole = published.read_bytes()
+    published.write_bytes(gzip.compress(b"\xff\xfe damaged"))
+    pull = ("pull", "firefox:en-fr", tmp_path / "models", "--registry", registry)
+    failed = attend(*pull, "--keep-download")
+    assert failed.exit_code == 1
+    assert "Traceback" not in failed.stderr
+    published.write_bytes(whole)
+    again = attend(*pull)
+    assert again.exit_code == 0, again.stderr
+
+
+def test_a_download_of_a_registry_is_kept_if_it_is_asked(
+    attend: Attend, registry: Path, tmp_path: Path
+) -> None:
+    attend("pull", "firefox:en-fr", tmp_path / "models", "--registry", registry, "--keep-download")
+    assert {path.suffix for path in (tmp_path / "cache" / "firefox").rglob("*.*")} == {
+        ".bin", ".spm",
+    }  # fmt: skip
+
+
+def test_two_pulls_of_a_model_at_once_are_refused(
+    attend: Attend, registry: Path, tmp_path: Path
+) -> None:
+    pull = ("pull", "firefox:en-fr", tmp_path / "models", "--registry", registry)
+    with fetch_module.only_one(tmp_path / "cache" / "firefox-en-fr", "the other"):
+        second = attend(*pull)
+    assert (second.exit_code, second.stderr) == (
+        1, "attend: firefox:en-fr/tiny: another process is fetching it\n",
+    )  # fmt: skip
+    assert attend(*pull).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["firefox:en-fr", "argos:en-fr"])
+def test_offline_only_a_folder_is_a_registry(
+    attend: Attend, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(httpx.Client, "send", lambda *_, **__: pytest.fail("a request"))
+    for flags in ((), ("--registry", "https://mirror.test/models.json")):
+        refused = attend("pull", name, tmp_path / "models", *flags)
+        assert refused.exit_code == 1
+        assert "HF_HUB_OFFLINE is set; unset it, or give a folder" in refused.stderr
+    pulled = attend("pull", "firefox:en-fr", tmp_path / "models", "--registry", registry)
+    assert pulled.exit_code == 0, pulled.stderr
+
+
 def test_a_set_leaves_other_versions_that_are_there(
     attend: Attend, registry: Path, tmp_path: Path
 ) -> None:
@@ -410,7 +461,9 @@ def test_models_shows_what_is_newer_only_when_it_is_asked(
     assert "Update" in attend("models", shelf, "--updates", "--registry", registry).stdout
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     offline = attend("models", shelf, "--updates")
-    assert (offline.exit_code, offline.stderr) == (1, "attend: --updates: HF_HUB_OFFLINE is set\n")
+    assert offline.exit_code == 1
+    assert "HF_HUB_OFFLINE is set; unset it, or give a folder" in offline.stderr
+    assert attend("models", shelf, "--updates", "--registry", registry).exit_code == 0
 
 
 def test_a_server_fetches_the_models_that_its_languages_lack(
