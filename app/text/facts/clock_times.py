@@ -1,12 +1,16 @@
-"""Times of day as English and French write them, by 12 or 24 hours, and say them in words."""
+"""Times of day as English and French write and say them, and lengths of hours and minutes."""
 
 import re
 from collections.abc import Iterator, Set
+from decimal import Decimal
+from functools import cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from app.text.facts.cldr import SPACES
+from app.text.facts.cldr import SPACES, locale_of
 from app.text.facts.number_words import numbers_in_words, spelt_out, words_of
+from app.text.facts.quantities import unit_at
+from app.text.spans import Span, replace
 from model.text.language_codes import primary_language
 
 HALF = rf"[{SPACES}]?(?P<half>[ap])(?:\.?m\b\.?)"
@@ -16,6 +20,9 @@ PART = (
     rf"|at[{SPACES}]night)\b"
 )
 """A part of the day directly behind a time, which says which half of the day is meant."""
+
+MINUTE_WORD = rf"[{SPACES}]?(?:min(?:ute)?s?|mn)(?![^\W\d_])"
+"""A word for minutes behind those of an hour, which is a length of time then."""
 
 _CLOCK = re.compile(
     rf"(?<![\d.,])(?P<hour>\d{{1,2}})(?:[{SPACES}]?(?P<mark>:|h(?:eures?|rs?)?(?![^\W\d_])\.?"
@@ -61,6 +68,7 @@ class ClockTime(NamedTuple):
     shown   the hour as it is written
     end     of its span
     may_be_length  whether its hours may be a length of time
+    has_letter     whether it is written with a word for hours, as lengths of time are, too
     """
 
     hours: tuple[int, ...]
@@ -68,6 +76,7 @@ class ClockTime(NamedTuple):
     shown: int
     end: int
     may_be_length: bool
+    has_letter: bool
 
 
 def mixes_clocks(text: str) -> bool:
@@ -102,7 +111,8 @@ def time_at(text: str, start: int, *, may_be_late: bool) -> ClockTime | None:
     hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
     is_time = clock["minute"] or clock["half"] or clock["sharp"] or clock["part"]
     until = None if clock["half"] or clock["part"] else _UNTIL.match(text, clock.end())
-    if not (is_time or until or "h" in (clock["mark"] or "").lower()):
+    has_letter = "h" in (clock["mark"] or "").lower()
+    if not (is_time or until or has_letter):
         return None
     half = _half(clock, hour) if until is None else _half_before(hour, until)
     hours: tuple[int, ...]
@@ -116,7 +126,13 @@ def time_at(text: str, start: int, *, may_be_late: bool) -> ClockTime | None:
         hours = (hour,)
     is_at = _AT_HOUR.search(text, max(start - 8, 0), start) and not _OF.match(text, clock.end())
     may_be_length = not (is_time or until or is_at)
-    return ClockTime(hours, minute, hour, clock.end(), may_be_length)
+    is_half = bool(clock["half"] or clock["part"] or until)
+    return ClockTime(hours, minute, hour, clock.end(), may_be_length, has_letter and not is_half)
+
+
+def is_at_time(text: str, start: int) -> bool:
+    """Whether the word in front of an hour says that it is one of the day."""
+    return _AT.search(text, max(start - 12, 0), start) is not None
 
 
 def by_24_hours(hour: int, half: Literal["a", "p"]) -> int:
@@ -258,3 +274,75 @@ def _times(text: str, language: str) -> Iterator[tuple[int, int]]:
         between = text[hour.end : minutes.start]
         if len(between) == 1 or between.strip() in ("heure", "heures"):
             yield hour.value, minutes.value
+
+
+_NUMBER_OF_HOURS = re.compile(
+    r"(?<![\w.,:])(?:(\d{1,3})(?:[.,](\d{1,2}))?(?![.,:]?\d)|(?:an?|une)(?=[ ]h))"
+)
+_PART_OF_HOUR = re.compile(
+    rf"[{SPACES}](?:and[{SPACES}]a|et)[{SPACES}](?:(?P<half>half|demie?)|quarter|quart)\b"
+)
+_MINUTE_BEHIND = re.compile(MINUTE_WORD)
+_HOUR, _MINUTE = "duration-hour", "duration-minute"
+
+
+def in_minutes(text: str, language: str) -> str:
+    """Return a text with `2 h 15`, `2 hours and 15 minutes`, `2.5 hours` in minutes alone.
+
+    An hour with minutes is a length of time unless a word says that it is one of the day: `à`.
+    """
+    found = list(_lengths(text, language))
+    if not found:
+        return text
+    return replace(text, [span for span, _ in found], [f" {value} min " for _, value in found])
+
+
+def _lengths(text: str, language: str) -> Iterator[tuple[Span, int]]:
+    at = 0
+    while number := _NUMBER_OF_HOURS.search(text, at):
+        at = number.end()
+        length = _length(text, number, language)
+        if length is not None:
+            at, minutes = length
+            yield Span(number.start(), at), minutes
+
+
+def _length(text: str, number: re.Match[str], language: str) -> tuple[int, int] | None:
+    """Return the end of a length of time and its minutes; None for whole hours, and for others."""
+    clock = time_at(text, number.start(), may_be_late=False) if number[1] else None
+    if clock is not None and clock.minute and clock.has_letter:
+        word = _MINUTE_BEHIND.match(text, clock.end)
+        if word is None and is_at_time(text, number.start()):
+            return None
+        return word.end() if word else clock.end, 60 * clock.shown + clock.minute
+    hours = Decimal(f"{number[1] or 1}.{number[2] or 0}")
+    part = _PART_OF_HOUR.match(text, number.end())
+    end = part.end() if part else number.end()
+    unit = unit_at(text, end, language)
+    if unit is None or _HOUR not in unit.names:
+        return None
+    end = unit.end
+    if part is None and (part := _PART_OF_HOUR.match(text, end)):
+        end = part.end()
+    if part is not None:
+        hours += Decimal("0.5") if part["half"] else Decimal("0.25")
+    minutes = 0
+    rest = _link(language).match(text, end)
+    if part is None and rest is not None:
+        more = unit_at(text, rest.end(), language)
+        if more is not None and _MINUTE in more.names:
+            end, minutes = more.end, int(rest["minutes"])
+    total = 60 * hours + minutes
+    return None if (hours % 1 == 0 and not minutes) or total % 1 else (end, int(total))
+
+
+@cache
+def _link(language: str) -> re.Pattern[str]:
+    """Match minutes behind hours, with the language's word for `and` between or without."""
+    locale = locale_of(language)
+    joined = locale.list_patterns["standard"]["2"] if locale else "{0} {1}"
+    word = joined.replace("{0}", "").replace("{1}", "").strip(f"{SPACES},")
+    return re.compile(
+        rf"\.?[{SPACES},]{{0,2}}(?:{re.escape(word)}[{SPACES}]?)?(?P<minutes>\d{{1,2}})(?![.,:]?\d)",
+        re.IGNORECASE,
+    )

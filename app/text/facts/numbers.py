@@ -18,6 +18,7 @@ from typing import NamedTuple
 from app.text.facts.cldr import SPACES, has_dotted_times
 from app.text.facts.clock_times import (
     ClockTime,
+    in_minutes,
     is_length_of_time,
     mixes_clocks,
     names_half,
@@ -91,11 +92,21 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
 
     languages  codes of both texts: words for numbers are known in English and French
     """
-    spoken = [primary_language(code) for code in languages]
-    knows_words = _LANGUAGES_OF_WORDS.issuperset(spoken)
     one, other = _western(source), _western(translation)
     if not (has_digit(source, translation) or spelt_out(source, languages[0])):
         return True
+    if _equal(one, other, languages):
+        return True
+    texts = (one, other)
+    digits = [_in_digits(text, code) for text, code in zip(texts, languages, strict=True)]
+    lengths = [in_minutes(text, code) for text, code in zip(digits, languages, strict=True)]
+    return lengths != digits and _equal(lengths[0], lengths[1], languages)
+
+
+def _equal(one: str, other: str, languages: Sequence[str]) -> bool:
+    """Whether the numbers are the same, each length of time by the units that it has."""
+    spoken = [primary_language(code) for code in languages]
+    knows_words = _LANGUAGES_OF_WORDS.issuperset(spoken)
     if mixes_clocks(other) and not mixes_clocks(one):
         return False
     if is_length_of_time(one) and (

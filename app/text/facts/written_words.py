@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from app.text.facts.cldr import SPACES, Convention, era_name, era_names, letters_of, locale_of
 from app.text.facts.clock_times import (
+    MINUTE_WORD,
     PART,
     by_24_hours,
     half_before,
@@ -95,7 +96,7 @@ TIME = rf"""
     (?P<hour>\d{{1,2}}) (?:
           (?: [:.](?P<minute>\d\d) | [{SPACES}]?h(?:eures?)?(?:[{SPACES}]?(?P<m>\d\d)(?!\d))? )?
           (?: [{SPACES}]?(?P<half>[ap]){_M} | {PART} | (?={_UNTIL}) )
-        | [{SPACES}]?h[{SPACES}]?(?P<minutes>\d\d)(?!\d)
+        | [{SPACES}]?h(?:rs?)?[{SPACES}]?(?P<minutes>\d\d)(?!\d)(?P<length>{MINUTE_WORD})?
         | [{SPACES}]?(?:h|heures?|(?P<sharp>o['’]clock))(?![^\W_]) )
 """
 """A time of day, for a verbose expression: its groups are read by `written_time`."""
@@ -116,6 +117,8 @@ def written_time(match: re.Match[str], target: str) -> str | None:
     hour, half = int(match["hour"]), _half(match)
     minute = match["minute"] or match["m"] or match["minutes"] or "00"
     language = primary_language(target)
+    if match["length"]:
+        return None
     is_bare = half is None and not match["sharp"] and "h" in match["time"].lower()
     has_minutes = match["m"] or match["minutes"]
     if is_bare and not (

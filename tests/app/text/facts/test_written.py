@@ -16,8 +16,9 @@ LANGUAGES = (
 )  # fmt: skip
 
 
-def rewritten(text: str, source: str, target: str) -> str:
-    for start, end, written in reversed(number_forms(text, source, target)):
+def rewritten(text: str, source: str, target: str, *, with_nouns: bool = False) -> str:
+    forms = number_forms(text, source, target, with_nouns=with_nouns)
+    for start, end, written in reversed(forms):
         text = text[:start] + written + text[end:]
     return text
 
@@ -140,6 +141,19 @@ def test_an_amount_is_read_back_as_the_same(unit: str, target: str) -> None:
         assert not list(fact_faults(text, f"– {form.written}.", ("en", target))), form
         other = unit.format("7")
         assert list(fact_faults(f"It is {other}.", f"– {form.written}.", ("en", target))), form
+
+
+@pytest.mark.parametrize("target", LANGUAGES[1:])
+@pytest.mark.parametrize(
+    "length", ["{} h 30", "{} h 30 min", "{} hr 30 min", "{} hours 30 minutes"]
+)
+def test_hours_with_minutes_are_read_back_as_the_same(length: str, target: str) -> None:
+    for value in (2, 5, 21):
+        text = f"It lasts {length.format(value)}, they say."
+        written = rewritten(text, "en", target, with_nouns=True)
+        assert not fact_faults(text, written, ("en", target)), written
+        other = text.replace("30", "40")
+        assert fact_faults(other, written, ("en", target)), written
 
 
 @given(st.text("0123456789.,:/- hpam€$e'st", max_size=40), st.sampled_from(["en", "fr", "xx"]))
