@@ -13,7 +13,7 @@ LIFETIME = 1200.0
 """Seconds for which a file is kept."""
 
 STORED_FILES = 10
-"""Files of the largest accepted size that a store has room for."""
+"""Files of the largest accepted size that a store can hold."""
 
 MAX_FILES = 1000
 """Files at a time; beyond, the oldest are dropped."""

@@ -22,7 +22,7 @@ from model.engine.cpu.kernels.jit import kernel
 from model.engine.cpu.terms import NO_WORDING, Terms
 
 _MULTIPLIER = 6364136223846793005
-"""Of a linear congruential generator modulo 2^64 (Knuth, MMIX), to hash tokens."""
+"""Multiplier of a linear congruential generator modulo 2^64 (Knuth, MMIX); hashes tokens."""
 
 
 @kernel

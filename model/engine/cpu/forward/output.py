@@ -105,45 +105,45 @@ def predict(
             end += 1
         ids, columns = columns_of(slots, slot, output)
         for row in range(first, end):
-            _to_places(ids, predictions, row)
-        _predict(columns, first, end, _place(ids, pad_id), work, predictions)
+            _to_indices(ids, predictions, row)
+        _predict(columns, first, end, _index_of(ids, pad_id), work, predictions)
         for row in range(first, end):
             _to_tokens(ids, pad_id, predictions, row)
         first = end
 
 
 @kernel
-def _to_places(ids: Ints, predictions: Predictions, row: int) -> None:
-    """Replace the tokens that a row names by their places among the candidates."""
-    predictions.unk_id[row] = _place(ids, predictions.unk_id[row])
+def _to_indices(ids: Ints, predictions: Predictions, row: int) -> None:
+    """Replace the tokens that a row names by their indices among the candidates."""
+    predictions.unk_id[row] = _index_of(ids, predictions.unk_id[row])
     for index in range(predictions.n_named[row]):
         named = predictions.named[row, index]
-        named.token = _place(ids, named.token)
+        named.token = _index_of(ids, named.token)
         named.log_prob = -np.inf
     n_kept = 0
     for index in range(predictions.n_edits[row]):
         edit = predictions.edits[row, index]
-        place = _place(ids, edit.token)
-        if place != NO_TOKEN:
+        candidate = _index_of(ids, edit.token)
+        if candidate != NO_TOKEN:
             predictions.edits[row, n_kept].factor = edit.factor
-            predictions.edits[row, n_kept].token = place
+            predictions.edits[row, n_kept].token = candidate
             n_kept += 1
     predictions.n_edits[row] = n_kept
 
 
 @kernel
-def _place(ids: Ints, token: int) -> int:
-    """The token's place, or `NO_TOKEN`."""
-    place = int(np.searchsorted(ids, token))
-    return place if place < len(ids) and ids[place] == token else NO_TOKEN
+def _index_of(ids: Ints, token: int) -> int:
+    """Return the index of a token among the candidates, or `NO_TOKEN`."""
+    index = int(np.searchsorted(ids, token))
+    return index if index < len(ids) and ids[index] == token else NO_TOKEN
 
 
 @kernel
 def _to_tokens(ids: Ints, pad_id: int, predictions: Predictions, row: int) -> None:
-    """Replace the places of a row's best candidates by the tokens."""
+    """Replace the indices of a row's best candidates by the tokens."""
     for rank in range(predictions.n_best[row]):
-        place = predictions.tokens[row, rank]
-        predictions.tokens[row, rank] = pad_id if place == NO_TOKEN else ids[place]
+        candidate = predictions.tokens[row, rank]
+        predictions.tokens[row, rank] = pad_id if candidate == NO_TOKEN else ids[candidate]
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The output layer of sentences with a shortlist: their candidates' columns, copied when they join.
 
 A copy has the layout of the whole layer, so the same product and the same search of the best tokens
-run on it; a token is its place among the candidates there, and they are ascending.
+run on it; a token is its index among the candidates there, and they are ascending.
 """
 
 from __future__ import annotations

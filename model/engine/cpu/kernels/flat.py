@@ -276,10 +276,10 @@ def _weighted_sum(n_vectors: int) -> Callable[..., None]:
 
 
 weighted_sum_16 = _weighted_sum(1)
-"""Of 16 columns."""
+"""The weighted sum of 16 columns."""
 
 weighted_sum_64 = _weighted_sum(4)
-"""Of 64 columns."""
+"""The weighted sum of 64 columns."""
 
 
 def _masked(b: Any, numbers: Any, i: Any, n: Any) -> Any:

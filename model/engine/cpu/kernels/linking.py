@@ -59,7 +59,7 @@ def _are_loaded(callees: Callees) -> bool:
 
 
 class LinkedResult(CompileResultCacheImpl):  # type: ignore[misc]
-    """What is kept of a compiled kernel: numba's data, and the large kernels that it calls."""
+    """The cache entry of a compiled kernel: numba's data, and the large kernels that it calls."""
 
     def reduce(self, result: Any) -> Any:
         description = result.fndesc

@@ -15,7 +15,7 @@ from model.engine.protocol import Job, PrecisionChoice
 from model.engine.torch import graphs as graphs_module
 from model.engine.torch.device import dtype_of
 from model.engine.torch.encoder import MAX_TOKENS, NewSentence, by_length
-from model.engine.torch.graphs import Capture, Graphs, Work, capture_for
+from model.engine.torch.graphs import Capture, Graphs, Step, capture_for
 from model.engine.torch.search import CHUNK, top_logits
 from model.errors import ConfigError
 
@@ -64,7 +64,7 @@ def test_new_sentences_are_encoded_with_others_of_their_length() -> None:
 def test_work_is_recorded_the_second_time_and_replayed_from_then_on() -> None:
     log: list[str] = []
 
-    def record(work: Work) -> Work:
+    def record(work: Step) -> Step:
         log.append("record")
         return lambda: log.append("replay")
 
@@ -80,7 +80,7 @@ def test_work_is_recorded_the_second_time_and_replayed_from_then_on() -> None:
 def test_work_that_cannot_be_recorded_is_done(caplog: pytest.LogCaptureFixture) -> None:
     log: list[str] = []
 
-    def record(work: Work) -> Work:
+    def record(work: Step) -> Step:
         log.append("tried")
         raise RuntimeError("operation not permitted when stream is capturing")
 
@@ -92,7 +92,7 @@ def test_work_that_cannot_be_recorded_is_done(caplog: pytest.LogCaptureFixture) 
 
 
 def test_memory_that_is_short_while_recording_is_reported() -> None:
-    def record(work: Work) -> Work:
+    def record(work: Step) -> Step:
         raise torch.OutOfMemoryError
 
     graphs = Graphs(record)
@@ -105,7 +105,7 @@ def test_there_are_only_so_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs_module, "MAX_GRAPHS", 2)
     n_recorded = 0
 
-    def record(work: Work) -> Work:
+    def record(work: Step) -> Step:
         nonlocal n_recorded
         n_recorded += 1
         return work

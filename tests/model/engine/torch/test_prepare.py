@@ -7,7 +7,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Rule
 from model.engine.torch import slots as slots_module
 from model.engine.torch.engine import TorchEngine
-from model.engine.torch.graphs import Work
+from model.engine.torch.graphs import Step
 from model.engine.torch.slots import MAX_ROWS
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import run
@@ -25,7 +25,7 @@ class FakeGraphs:
         self._error = error
         self._after = after
 
-    def __call__(self, work: Work) -> Work:
+    def __call__(self, work: Step) -> Step:
         if self._error and self.n_recorded >= self._after:
             raise self._error
         self.n_recorded += 1
