@@ -77,15 +77,15 @@ def pull(  # noqa: PLR0917
         with firefox_registry.server_of(address) as server:
             models = firefox_registry.read_registry(server, address)
             found = models.choose(name, architecture)
-            wanted = [_of_firefox(server, models, one, shelf, kept) for one in found]
-            _pull_each(wanted, kept, replace=replace, keep=keep_download)
+            downloads = [_of_firefox(server, models, one, shelf, kept) for one in found]
+            _pull_each(downloads, kept, replace=replace, keep=keep_download)
         return
     if name.startswith(argos_index.PREFIX):
         address = registry or os.environ.get("ARGOS_PACKAGE_INDEX") or argos_index.PUBLIC_INDEX
         with firefox_registry.server_of(address) as server:
             packages = argos_index.choose_packages(argos_index.read_index(server, address), name)
-            wanted = [_of_argos(server, one, shelf, kept) for one in packages]
-            _pull_each(wanted, kept, replace=replace, keep=keep_download)
+            downloads = [_of_argos(server, one, shelf, kept) for one in packages]
+            _pull_each(downloads, kept, replace=replace, keep=keep_download)
         return
     if Path(name).is_dir():
         folder = Path(name).resolve()
@@ -109,7 +109,7 @@ def pull(  # noqa: PLR0917
 Importer = Callable[[Path, Path, str], CheckpointConfig]
 
 
-class _Wanted(NamedTuple):
+class _Download(NamedTuple):
     """A model of a registry: where it goes, and how it is fetched and imported."""
 
     name: str
@@ -126,9 +126,9 @@ def _of_firefox(
     model: firefox_registry.FirefoxModel,
     shelf: Path,
     cache: Path,
-) -> _Wanted:
+) -> _Download:
     folder = cache / "firefox" / model.pair / model.architecture / str(model.revision)[:16]
-    return _Wanted(
+    return _Download(
         model.name,
         model.architecture,
         shelf / f"firefox-{model.pair}",
@@ -140,8 +140,8 @@ def _of_firefox(
 
 def _of_argos(
     server: FileServer, package: argos_index.ArgosPackage, shelf: Path, cache: Path
-) -> _Wanted:
-    return _Wanted(
+) -> _Download:
+    return _Download(
         package.name,
         f"version {package.package_version}",
         shelf / package.name,
@@ -150,22 +150,24 @@ def _of_argos(
     )
 
 
-def _fetched(one: _Wanted, which: str) -> Path:
+def _fetched(one: _Download, which: str) -> Path:
     with download_progress() as progress:
         task = progress.add_task(one.name + which, total=None)
         return one.fetch(lambda n_bytes: progress.update(task, completed=n_bytes))
 
 
-def _pull_each(wanted: Sequence[_Wanted], cache: Path, *, replace: bool, keep: bool) -> None:
+def _pull_each(downloads: Sequence[_Download], cache: Path, *, replace: bool, keep: bool) -> None:
     """Fetch and import models; one that fails does not keep the others from it."""
     failed = 0
-    for number, one in enumerate(wanted, 1):
+    for number, one in enumerate(downloads, 1):
         try:
             with only_one(cache / one.destination.name, one.name):
                 if _is_there(one.destination, one.origin, replace=replace):
                     click.echo(f"{one.destination}: already there, {one.version}")
                     continue
-                path = _fetched(one, f" ({number} of {len(wanted)})" if len(wanted) > 1 else "")
+                path = _fetched(
+                    one, f" ({number} of {len(downloads)})" if len(downloads) > 1 else ""
+                )
                 try:
                     _import(path, one.destination, one.origin, one.importer, replace=replace)
                 except (PullError, ModelError):  # a file without a digest may be damaged
@@ -174,12 +176,12 @@ def _pull_each(wanted: Sequence[_Wanted], cache: Path, *, replace: bool, keep: b
                 if not keep:
                     _delete(path)
         except (PullError, ModelError) as error:
-            if len(wanted) == 1 or isinstance(error, UnreachableError):
+            if len(downloads) == 1 or isinstance(error, UnreachableError):
                 raise
             failed += replace or not one.destination.exists()  # else an older version stays
             click.echo(f"{one.name}: {error}", err=True)
     if failed:
-        raise PullError(f"{failed} of {len(wanted)} models are missing, for the reasons above")
+        raise PullError(f"{failed} of {len(downloads)} models are missing, for the reasons above")
 
 
 def _delete(path: Path) -> None:

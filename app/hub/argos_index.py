@@ -69,14 +69,14 @@ def choose_packages(index: Sequence[ArgosPackage], name: str) -> list[ArgosPacka
         pair = one.from_code, one.to_code
         if pair not in newest or one.is_newer(newest[pair]):
             newest[pair] = one
-    asked = name.removeprefix(PREFIX)
-    source, dash, target = asked.partition("-")
-    if asked == "all":
+    requested = name.removeprefix(PREFIX)
+    source, dash, target = requested.partition("-")
+    if requested == "all":
         chosen = list(newest.values())
     elif dash:
         chosen = [newest[pair] for pair in [(source, target)] if pair in newest]
     else:
-        codes = {*filter(None, asked.split(",")), PIVOT}
+        codes = {*filter(None, requested.split(",")), PIVOT}
         chosen = [one for pair, one in newest.items() if codes.issuperset(pair) and PIVOT in pair]
     if not chosen:
         known = ", ".join(sorted(f"{source}-{target}" for source, target in newest)) or "none"

@@ -147,13 +147,13 @@ class Registry:
             for pair in dict.fromkeys((one.source, one.target) for one in self.models)
             if (best := self._best(pair, architecture))
         }
-        asked = name.removeprefix(PREFIX)
-        if asked == "all":
+        requested = name.removeprefix(PREFIX)
+        if requested == "all":
             pairs = list(found)
-        elif "," in asked:
-            pairs = self._connecting(_codes(asked), found)
+        elif "," in requested:
+            pairs = self._connecting(_codes(requested), found)
         else:
-            pairs = [self._pair(asked, found)]
+            pairs = [self._pair(requested, found)]
         return [found[pair] for pair in pairs]
 
     def _best(
@@ -185,8 +185,8 @@ class Registry:
                     return best
         return None
 
-    def _pair(self, asked: str, found: dict[tuple[str, str], FirefoxModel]) -> tuple[str, str]:
-        parts = asked.replace("_", "-").split("-")
+    def _pair(self, requested: str, found: dict[tuple[str, str], FirefoxModel]) -> tuple[str, str]:
+        parts = requested.replace("_", "-").split("-")
         for at in range(1, len(parts)):
             source, target = ("-".join(half) for half in (parts[:at], parts[at:]))
             for pair in found:
@@ -194,7 +194,7 @@ class Registry:
                     return pair
         offered = ", ".join(sorted("-".join(pair) for pair in found)) or "none"
         raise PullError(
-            f"{PREFIX}{asked}: no such model; name a pair, languages such as en,fr,de, or all. "
+            f"{PREFIX}{requested}: no such model; name a pair, languages such as en,fr,de, or all. "
             f"There are: {offered}"
         )
 
@@ -221,8 +221,8 @@ def _means(requested: str, code: str) -> bool:
     return canonical_code(code) in requested_codes(requested)
 
 
-def _codes(asked: str) -> list[str]:
-    return [code.strip() for code in asked.split(",") if code.strip()]
+def _codes(requested: str) -> list[str]:
+    return [code.strip() for code in requested.split(",") if code.strip()]
 
 
 def server_of(registry: str) -> FileServer:
