@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.asking import answered, content
+from tests.app.asking import answered
 from tests.app.conftest import Serve
 from tests.app.documents.word_xml import run, word_file
 from tests.app.garbling_engine import GarblingEngine, no_digits, one_more, one_number
@@ -96,14 +96,36 @@ async def test_files_have_the_right_numbers(
     assert not {b"43", b"11."} & set(data.split())
 
 
+DIALECTS: dict[str, dict[str, Any]] = {
+    "/translate": {"q": TEXT} | EN_FR,
+    "/v2/translate": {"text": [TEXT], "target_lang": "FR"},
+    "/language/translate/v2": {"q": TEXT, "format": "text"} | EN_FR,
+    "/translate_a/t": {"q": [TEXT], "sl": "en", "tl": "fr"},
+    "/translate_a/single": {"q": TEXT, "sl": "en", "tl": "fr"},
+    "/v1/chat/completions": {
+        "model": "attend-fr",
+        "messages": [{"role": "user", "content": TEXT}],
+    },
+    "/hcfy": {"text": TEXT, "source": "英语", "destination": ["法语"]},
+    "/kiss": {"text": TEXT, "from": "en", "to": "fr"},
+    "/deeplx": {"text": TEXT, "source_lang": "EN", "target_lang": "FR"},
+    "/imme": {"text_list": [TEXT], "source_lang": "en", "target_lang": "fr"},
+}
+
+
+@pytest.mark.parametrize("path", DIALECTS)
 async def test_other_services_clients_get_the_corrected_text(
-    serve: Serve, engine: Callable[..., GarblingEngine]
+    serve: Serve, engine: Callable[..., GarblingEngine], path: str
 ) -> None:
+    sent: dict[str, Any] = {"data" if "translate_a" in path else "json": DIALECTS[path]}
     async with serve(engine()) as client:
-        libre = await client.post("/translate", json={"q": TEXT} | EN_FR)
-        deepl = await client.post("/v2/translate", json={"text": [TEXT], "target_lang": "FR"})
-    assert content(libre)["translatedText"] == TEXT
-    assert content(deepl)["translations"][0]["text"] == TEXT
+        right = await client.post(path, **sent)
+    async with serve(engine(garbled=one_number)) as client:
+        wrong = await client.post(path, **sent)
+    assert (right.status_code, wrong.status_code) == (200, 200)
+    assert "42 dogs" in right.text
+    assert "43 dogs" not in right.text
+    assert "43 dogs" in wrong.text  # or the test could not fail
 
 
 @pytest.mark.parametrize(
