@@ -57,7 +57,7 @@ _WORDS_OF_LATE = {
     "minuit", "afternoons", "evenings", "nights", "tonights", "midnights", "midis", "soirs",
     "soirées", "nuits", "minuits",
 }  # fmt: skip
-"""Of which a text has one if `_LATE` matches."""
+"""If `_LATE` matches a text, it has one of these words."""
 
 
 class ClockTime(NamedTuple):
@@ -187,7 +187,7 @@ _WORDS_OF_MINUTES = {
     "en": {"half", "quarter", "five", "ten", "twenty"},
     "fr": {"demi", "demie", "quart", "cinq", "dix", "vingt"},
 }
-"""Of which each time in words has one."""
+"""Each time in words has one of these words."""
 
 _AT = re.compile(
     r"\b(?:à|vers|avant|après|dès|jusqu['’]à|est|était|fut|sera|until|at|by|is|was)[ ]$", re.I

@@ -45,7 +45,7 @@ WORDS_OF_ABOUT = {
     "dozen", "douzaine", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
     "soixantaine",
 }  # fmt: skip
-"""Of which a text has one if `ABOUT` matches; looking them up is faster, as with others here."""
+"""If `ABOUT` matches a text, it has one of these words; looking them up is faster than matching."""
 
 _NEW = re.compile(
     rf"(?i:neuf)(?![{SPACES}]pour[{SPACES}]cent)(?:[{SPACES}](?:et|ou|que?|à|au|de?|du|en|est|dans|sans|mais|puis|pas|plus|très|pour"
