@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,12 @@ return {
 };"""  # noqa: E501
 
 
+def formatted(value: float, digits: int, scale: int = 1) -> str:
+    """As `Intl.NumberFormat` formats it: from the shortest decimal form, halves away from zero."""
+    unit = Decimal(1).scaleb(-digits)
+    return f"{(Decimal(repr(value)) * scale).quantize(unit, ROUND_HALF_UP):,}"
+
+
 def check_blocks(page: Page, **body: Any) -> set[str]:
     """Open every block of figure 1: its numbers are those of POST /explain. Returns their names."""
     blocks = set(page.run(
@@ -86,21 +93,21 @@ def check_blocks(page: Page, **body: Any) -> set[str]:
         layer, shown = answer["activations"], page.run(READ_BLOCK)
         vectors = {f"{one['sublayer']}.{one['name']}": one["vector"] for one in layer["vectors"]}
         for name, first, length in shown["vectors"]:
-            told = "  ".join(f"{number:,.3f}" for number in vectors[name][:4])
+            told = "  ".join(formatted(number, 3) for number in vectors[name][:4])
             assert first == f"{told} …", (block, name)
-            assert length == f"{math.hypot(*vectors[name]):,.2f}", (block, name)
+            assert length == formatted(math.hypot(*vectors[name]), 2), (block, name)
         if shown["weights"]:
             assert shown["weights"] == [
-                [f"{one['product']:,.2f}", f"{one['scaled']:,.2f}", "0" if one["seen"] else "−∞",
-                 f"{one['weight']:.4f}"]
+                [formatted(one["product"], 2), formatted(one["scaled"], 2),
+                 "0" if one["seen"] else "−∞", formatted(one["weight"], 4)]
                 for one in answer["attention"]["columns"]
             ], block  # fmt: skip
         if shown["logits"]:
             assert [row[0] for row in shown["logits"]] == [
-                f"{one['logit']:,.3f}" for one in layer["logits"]
+                formatted(one["logit"], 3) for one in layer["logits"]
             ]
             assert [row[2] for row in shown["logits"]] == [
-                f"{100 * one['probability']:.2f}%" for one in layer["logits"]
+                f"{formatted(one['probability'], 2, scale=100)}%" for one in layer["logits"]
             ]
         assert any(shown.values()), block
     return blocks
@@ -206,8 +213,8 @@ def test_the_numbers_of_the_attention_step_are_the_apis(page: Page) -> None:
         assert told() == pytest.approx(expected, abs=5.1e-5)
         products = [row.split() for row in page.each(".products tbody tr", "innerText")]
         for row, column in zip(products, columns, strict=True):
-            assert f"{column['product']:.2f}" in row
-            assert f"{column['scaled']:.2f}" in row
+            assert formatted(column["product"], 2) in row
+            assert formatted(column["scaled"], 2) in row
 
 
 def test_the_search_is_drawn_as_it_went(page: Page) -> None:
