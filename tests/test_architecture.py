@@ -54,7 +54,8 @@ ROWS: dict[str, str] = {
     "app.languages app.text app.text.markup app.observe model.engine.explanations "
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
     "model.transformer",
-    "app.translation.segments": "app.languages app.text app.text.facts model.decoding model.text",
+    "app.translation.segments": "app.languages app.text app.text.facts app.text.facts.quantities "
+    "model.decoding model.text",
     "app.shelf": "app.memory app.observe",
     "app.memory": "",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
@@ -62,8 +63,9 @@ ROWS: dict[str, str] = {
     "app.accounts": "",
     "app.documents": "app.documents.xml app.text app.text.markup",
     "app.documents.xml": "app.text app.text.markup",
-    "app.text.markup": "app.text app.text.facts",
-    "app.text.facts": "app.text model.text",
+    "app.text.markup": "app.text",
+    "app.text.facts": "app.text.facts.quantities app.text model.text",
+    "app.text.facts.quantities": "app.text model.text",
     "app.text": "model.text",
     "app.languages": "model.text",
     "app.observe": "",

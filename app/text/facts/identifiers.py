@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from app.text.facts.cldr import SPACES
+from app.text.cldr import SPACES
 from app.text.spans import Span
 from model.text.language_codes import primary_language
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from app.text.facts.number_words import PARTS, WORD, spelt_out, words_of
+from app.text.facts.quantities.number_words import PARTS, WORD, spelt_out, words_of
 from model.text.language_codes import primary_language
 
 _ROMAN = re.compile(

@@ -1,4 +1,4 @@
-"""What relates numbers: one in ten, 8 out of 10, 20 by 35 metres, up to 5,000, down by 12 %.
+"""Relations of numbers: one in ten, 8 out of 10, 20 by 35 metres, up to 5,000, down by 12 %.
 
 The words are those of English and French.
 """
@@ -9,9 +9,9 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
-from app.text.facts.cldr import SPACES
-from app.text.facts.number_words import spelt_out
-from app.text.facts.quantities import unit_at
+from app.text.cldr import SPACES
+from app.text.facts.quantities.number_words import spelt_out
+from app.text.facts.quantities.units import unit_at
 from app.text.facts.ranks import ordinals_in_words
 from model.text.language_codes import primary_language
 
@@ -173,7 +173,7 @@ _CHANGED_BY = re.compile(
 )
 _FROM = re.compile(r"\bfrom \W?\d")
 _TWICE_TO = re.compile(rf"\bto \W?\d[\d.,]*[{SPACES}]?%? to \W?\d|à \d[\d,]*[{SPACES}]?%? à \d")
-"""What a change by a number, or from one to another, must not become."""
+"""Forms that a change by a number, or from one to another, must not take."""
 
 _RATE_OF_CHANGE = {
     "en": re.compile(r"\b(?:is|are|was|were) (?:up|down) (?:by )?\W?\d[\d.,]*[ ]?(?:%|per ?cent)"),

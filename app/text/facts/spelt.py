@@ -8,11 +8,18 @@ import re
 from collections.abc import Sequence, Set
 from itertools import pairwise
 
-from app.text.facts.cldr import SPACES
-from app.text.facts.clock_times import says_time, worded_times
-from app.text.facts.number_words import Spelt, knows_words_of, numbers_in_words, spelt_out, words_of
+from app.text.cldr import SPACES
+from app.text.facts.implied import lacks_fortnight, lacks_implied
 from app.text.facts.numbers import values_of
-from app.text.facts.quantities import is_checked, names_unit, unit_at
+from app.text.facts.quantities.number_words import (
+    Spelt,
+    knows_words_of,
+    numbers_in_words,
+    spelt_out,
+    words_of,
+)
+from app.text.facts.quantities.units import is_checked, names_unit, unit_at
+from app.text.facts.quantities.worded_times import says_time, worded_times
 from app.text.facts.ranks import ordinals_in_words, roman_numerals
 from model.text.language_codes import primary_language
 
@@ -45,7 +52,7 @@ WORDS_OF_ABOUT = {
     "dozen", "douzaine", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
     "soixantaine",
 }  # fmt: skip
-"""If `ABOUT` matches a text, it has one of these words; looking them up is faster than matching."""
+"""Every match of `ABOUT` has one of these words, which are faster to look up than to match."""
 
 _NEW = re.compile(
     rf"(?i:neuf)(?![{SPACES}]pour[{SPACES}]cent)(?:[{SPACES}](?:et|ou|que?|à|au|de?|du|en|est|dans|sans|mais|puis|pas|plus|très|pour"
@@ -66,35 +73,6 @@ _DECADES = {
     ),
 }
 _THIRDS = re.compile(r"\b(?:un|deux|2)[  ]tiers[  ](?:d[eu]s?[  ]|d['’])", re.IGNORECASE)
-_FORTNIGHT = re.compile(r"\b(?:fortnight|quinz|quatorze|deux[  ]semaines)", re.IGNORECASE)
-NOUNS_OF_NUMBERS = {
-    "en": {"noon", "midday", "midnight", "twenties", "thirties", "forties", "fifties", "sixties"},
-    "fr": {
-        "midi", "minuit", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
-        "soixantaine", "demie", "quart",
-    },
-}  # fmt: skip
-_IMPLIED = {
-    ("en", "fr"): {
-        r"\b(?:noon|midday)\b": r"\bmidi\b|\b12\b",
-        r"\bmidnight\b": r"\bminuit\b|\b(?:0|00|24)\b",
-        r"\bin (?:his|her|their|my|your|our) (?:early |mid-?|late )?\w+ties\b": (
-            r"aine\b|\bans\b|\d0|années"
-        ),
-    },
-    ("fr", "en"): {
-        r"\bà midi\b": r"\b(?:noon|midday|lunch\w*|12)\b",
-        r"\b(?:à|avant|après|vers) minuit\b": r"\b(?:midnight|12|00?|24)\b",
-        r"\bla (?:vingt|trent|quarant|cinquant|soixant)aine\b(?! (?:de|d['’]))": r"ties\b|\d0|ty\b",
-        r"\bquinzaine\b(?! (?:de|d['’]))": (
-            r"fortnight|two[ -]weeks?|half|\b(?:15|14|fifteen|fourteen)[ -]days?"
-        ),
-        r"\b(?:dur\w{1,4}|pendant|durant) \w+ heures? et (?:demie|quart)\b": (
-            r"\A(?!.*\b(?:half|quarter) past\b)"
-        ),
-    },
-}
-"""Nouns that imply a number, a time or a length of time, and what says it in the other language."""
 
 _LAST = re.compile(
     r"\b(?:(?:last|past|previous|next|coming|recent)\b|derni[eè]r|pass[ée]|précédent|prochain|récent|venir)",
@@ -135,8 +113,8 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     if not knows_words_of(languages[-1]):
         return False
     if (
-        _lacks_implied(source, translation, languages)
-        or _lacks_fortnight(source, translation, languages)
+        lacks_implied(source, translation, languages)
+        or lacks_fortnight(source, translation, languages)
         or (
             not words_of(translation).isdisjoint(_LAST_WORDS)
             and _LAST_OF_TIME.search(translation)
@@ -259,26 +237,6 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
         ),
     }
     return not ranks <= found
-
-
-def _lacks_implied(source: str, translation: str, languages: Sequence[str]) -> bool:
-    """Whether the number or time that a noun implies is missing."""
-    here, there = (primary_language(code) for code in languages)
-    if words_of(source).isdisjoint(NOUNS_OF_NUMBERS.get(here, ())):
-        return False
-    return any(
-        re.search(noun, source, re.IGNORECASE) and not re.search(said, translation, re.IGNORECASE)
-        for noun, said in _IMPLIED.get((here, there), {}).items()
-    )
-
-
-def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) -> bool:
-    """Whether a fortnight is missing."""
-    if primary_language(languages[0]) != "en" or not _FORTNIGHT.search(source):
-        return False
-    return not (
-        _FORTNIGHT.search(translation) or values_of(translation, languages[-1]) & {2, 14, 15}
-    )
 
 
 def _lacks_round_number(source: str, translation: str, languages: Sequence[str]) -> bool:

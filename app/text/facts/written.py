@@ -13,24 +13,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from app.text.facts.cldr import (
-    SPACES,
-    Convention,
-    convention_of,
-    scale_name,
-    unit_pattern,
-    unit_symbols,
-)
-from app.text.facts.quantities import PERCENT, Unit, currency_noun, scale_at, unit_at
+from app.text.cldr import SPACES, Convention, convention_of, scale_name, unit_pattern, unit_symbols
+from app.text.facts.quantities.currencies import currency_noun
+from app.text.facts.quantities.units import PERCENT, Unit, scale_at, unit_at
 from app.text.facts.ranks import is_roman, names_day, ordinal_in, roman_numerals
 from app.text.facts.relations import ratios_written
-from app.text.facts.written_words import (
-    TIME,
-    NumberForm,
-    eras_written,
-    words_written,
-    written_time,
-)
+from app.text.facts.written_words import TIME, NumberForm, eras_written, words_written, written_time
 from model.text.language_codes import primary_language
 
 _LETTER = "A-Za-z"

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from datetime import time
 from typing import Literal, NamedTuple
 
-from app.text.facts.cldr import SPACES, Convention, era_name, era_names, letters_of, locale_of
-from app.text.facts.clock_times import (
+from app.text.cldr import SPACES, Convention, era_name, era_names, letters_of, locale_of
+from app.text.facts.quantities.clock_times import (
     MINUTE_WORD,
-    PART,
+    PART_OF_DAY,
     by_24_hours,
     half_before,
     half_named,
     is_length_of_time,
-    worded_times,
 )
-from app.text.facts.number_words import spelt_out
+from app.text.facts.quantities.number_words import spelt_out
+from app.text.facts.quantities.worded_times import worded_times
 from app.text.facts.ranks import FIRST_OF_NAME, ordinal_in
 from model.text.language_codes import primary_language
 
@@ -95,7 +95,7 @@ _UNTIL = (
 TIME = rf"""
     (?P<hour>\d{{1,2}}) (?:
           (?: [:.](?P<minute>\d\d) | [{SPACES}]?h(?:eures?)?(?:[{SPACES}]?(?P<m>\d\d)(?!\d))? )?
-          (?: [{SPACES}]?(?P<half>[ap]){_M} | {PART} | (?={_UNTIL}) )
+          (?: [{SPACES}]?(?P<half>[ap]){_M} | {PART_OF_DAY} | (?={_UNTIL}) )
         | [{SPACES}]?h(?:rs?)?[{SPACES}]?(?P<minutes>\d\d)(?!\d)(?P<length>{MINUTE_WORD})?
         | [{SPACES}]?(?:h|heures?|(?P<sharp>o['’]clock))(?![^\W_]) )
 """

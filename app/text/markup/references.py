@@ -17,7 +17,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import cache
 from typing import NamedTuple
 
-from app.text.facts.cldr import locale_of
+from app.text.cldr import locale_of
 from app.text.linked_words import LinkedWords
 from app.text.spans import Span
 

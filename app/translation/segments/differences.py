@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from app.text.facts.cldr import month_names
+from app.text.cldr import month_names
 from app.text.facts.compared import FactFault, fact_faults, may_have_facts
 from app.text.facts.kept import find_kept
-from app.text.facts.number_words import spelt_out
-from app.text.facts.quantities import scale_at, unit_at
+from app.text.facts.quantities.number_words import spelt_out
+from app.text.facts.quantities.units import scale_at, unit_at
 from app.text.placeholders import find_placeholders
 from app.text.spans import Span, united
 from app.translation.segments.names import lost_names

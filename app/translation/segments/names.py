@@ -11,8 +11,8 @@ from functools import cache
 from itertools import takewhile
 from string import ascii_lowercase
 
-from app.text.facts.cldr import era_names, place_names, unit_symbols
-from app.text.facts.quantities import currency_codes
+from app.text.cldr import era_names, place_names, unit_symbols
+from app.text.facts.quantities.currencies import currency_codes
 from app.text.facts.ranks import is_roman
 from app.text.remembered import remembered
 

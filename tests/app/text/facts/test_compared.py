@@ -5,8 +5,8 @@ import pytest
 from babel.dates import format_date, format_time
 from babel.numbers import format_currency, format_decimal, format_percent
 
-from app.text.facts.clock_times import worded_times
 from app.text.facts.compared import fact_faults, may_have_facts
+from app.text.facts.quantities.worded_times import worded_times
 from app.text.facts.written import number_forms
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.text.facts import clock_times, compared, number_marks, spelt
-from app.text.facts.number_words import words_of
+from app.text.facts import dates, spelt
+from app.text.facts.quantities import clock_times, number_marks, worded_times
+from app.text.facts.quantities.number_words import words_of
 
 SENTENCES = (Path(__file__).parent / "sentences.tsv").read_text(encoding="utf-8").splitlines()
 OTHERS = [
@@ -24,11 +25,11 @@ PATTERNS = {
     "part": (spelt.PART, spelt.WORDS_OF_PARTS),
     "last": (spelt._LAST_OF_TIME, spelt._LAST_WORDS),
     "late": (clock_times._LATE, clock_times._WORDS_OF_LATE),
-    "minutes, en": (clock_times._WORDED["en"], clock_times._WORDS_OF_MINUTES["en"]),
-    "minutes, fr": (clock_times._WORDED["fr"], clock_times._WORDS_OF_MINUTES["fr"]),
+    "minutes, en": (worded_times._WORDED["en"], worded_times._WORDS_OF_MINUTES["en"]),
+    "minutes, fr": (worded_times._WORDED["fr"], worded_times._WORDS_OF_MINUTES["fr"]),
     "minus": (number_marks._MINUS, number_marks._MINUS_WORDS),
-    "dates, en": (compared._dates("en"), compared._first_words("en")),
-    "dates, fr": (compared._dates("fr"), compared._first_words("fr")),
+    "dates, en": (dates._dates("en"), dates._first_words("en")),
+    "dates, fr": (dates._dates("fr"), dates._first_words("fr")),
 }
 
 

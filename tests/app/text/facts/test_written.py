@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.facts.cldr import convention_of
+from app.text.cldr import convention_of
 from app.text.facts.compared import fact_faults
-from app.text.facts.numbers import same_numbers
+from app.text.facts.compared_numbers import same_numbers
 from app.text.facts.written import number_forms
 from tests.cases import cases
 from tests.linear import assert_linear

@@ -3,8 +3,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.text.facts.compared import fact_faults
-from app.text.facts.number_marks import has_foreign_form
-from app.text.facts.numbers import same_numbers
+from app.text.facts.compared_numbers import same_numbers
+from app.text.facts.quantities.number_marks import has_foreign_form
 from tests.cases import cases
 from tests.linear import assert_linear
 

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.text.facts.cldr import (
+from app.text.cldr import (
     Convention,
     convention_of,
     era_name,
@@ -13,7 +13,7 @@ from app.text.facts.cldr import (
     unit_pattern,
     unit_words,
 )
-from app.text.facts.quantities import currency_words
+from app.text.facts.quantities.currencies import currency_words
 
 
 @pytest.mark.parametrize(

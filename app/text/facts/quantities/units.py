@@ -1,32 +1,25 @@
 """Finds what the numbers of a text count: their scale, currency or unit, by the words of CLDR."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from decimal import Decimal
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from app.text.facts.cldr import (
-    SPACES,
-    locale_of,
-    scale_words,
-    unit_symbols,
-    unit_words,
-    year_word,
-)
-from app.text.facts.number_words import knows_words_of
+from app.text.cldr import SPACES, scale_words, unit_symbols, unit_words, year_word
+from app.text.facts.quantities.currencies import currency_codes, currency_words
+from app.text.facts.quantities.number_words import knows_words_of
 from app.text.scripts import FEW_SPACES
 from model.text.language_codes import primary_language
 
 if TYPE_CHECKING:
-    from babel import Locale
+    pass
 
 _ABBREVIATED_SCALES: dict[str, dict[str, int]] = {
     "en": {"k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "tn": 12},
     "fr": {"k": 3, "m": 6, "md": 9, "mds": 9, "mrd": 9, "bn": 0},
     "": {"k": 3, "m": 6, "mio": 6, "mln": 6, "mn": 6, "mrd": 9, "mld": 9, "bn": 9, "mds": 9},
 }
-"""By language (`""`: all others), in addition to CLDR's; 0 marks a word that is not a scale."""
+"""Scales by language (`""`: all others), in addition to those of CLDR; 0 marks another word."""
 
 _MANY = ("en", "fr", "de", "es", "it", "pt", "nl", "ru")
 """Languages whose words for large numbers may stand in one that CLDR does not have."""
@@ -52,11 +45,6 @@ _AMBIGUOUS_WORDS = {
 _DEGREES = ["degrees", "degree", "degrés", "degré", "grad", "grados", "gradi", "graus", "度", "도"]
 _INFLECTED = 6
 """Letters from which on a word for a unit is recognised by all but its last two."""
-
-
-_CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY CNY", "₹": "INR", "CHF": "CHF"}
-_FAMILIES = {"USD": "CAD AUD HKD", "GBP": "EGP SYP", "INR": "PKR LKR", "CHF": "XAF XPF"}
-"""Currencies of the same noun: what their names have in common is the noun."""
 
 
 class Scale(NamedTuple):
@@ -151,70 +139,6 @@ def is_symbol(written: str) -> bool:
     return written != "s" and (
         written in unit_symbols() or written in currency_codes() or written in _SIGNS
     )
-
-
-@cache
-def currency_words(language: str) -> Mapping[str, frozenset[str]]:
-    """Return the words for currencies in lower case, by sign, and by code for those without one.
-
-    The others are known in English and French, whose nouns are the last and the first word.
-    """
-    locale = locale_of(language)
-    found: dict[str, frozenset[str]] = {}
-    for sign, codes in _CURRENCIES.items():
-        words = {sign.lower(), *codes.lower().split()}
-        for code in codes.split():
-            if locale is None:
-                break
-            own = set(_currency_names(locale, code))
-            family = _FAMILIES.get(code, "").split()
-            others = {word for one in family for word in _currency_names(locale, one)}
-            words |= (own & others) or own
-        found[sign] = frozenset(words)
-    place = {"en": -1, "fr": 0}.get(primary_language(language))
-    if locale is None or place is None:
-        return found
-    known = frozenset().union(*found.values())
-    for code in currency_codes():
-        names = dict(locale._data["currency_names_plural"].get(code, {})).values()
-        nouns = [re.sub("^nouve[^ ]* ", "", name.lower()).split()[place] for name in names]
-        found.setdefault(currency_codes()[code], frozenset({*nouns} - known))
-    return found
-
-
-@cache
-def currency_codes() -> Mapping[str, str]:
-    """Return the codes of the currencies in use, each with its sign, or else itself."""
-    from babel.core import get_global
-
-    used = get_global("territory_currencies").values()
-    signs = {code: sign for sign, codes in _CURRENCIES.items() for code in codes.split()}
-    return {
-        code: signs.get(code, code)
-        for territory in used for code, _, end, is_tender in territory if is_tender and not end
-    }  # fmt: skip
-
-
-def _currency_names(locale: "Locale", code: str) -> Iterator[str]:
-    data: Mapping[str, Any] = locale._data
-    names = [data["currency_names"].get(code, "")]
-    names += dict(data["currency_names_plural"].get(code, {})).values()
-    for name in names:
-        yield from (word.lower() for word in re.findall(r"[^\W\d_]{3,}", str(name)))
-
-
-def currency_noun(sign: str, value: Decimal, language: str) -> str | None:
-    """Return the noun of a currency, such as `dollars`, if its names have one in common."""
-    locale = locale_of(language)
-    code = _CURRENCIES[sign].split()[0]
-    if locale is None:
-        return None
-    names = locale._data["currency_names_plural"].get(code, {})
-    name = names.get(locale.plural_form(value)) or names.get("other")
-    words = [
-        one for one in str(name or "").split() if one.lower() in currency_words(language)[sign]
-    ]
-    return words[0] if len(words) == 1 else None
 
 
 @cache

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.facts.clock_times import by_24_hours, half_before, names_late_part, time_at
+from app.text.facts.quantities.clock_times import by_24_hours, half_before, names_late_part, time_at
 
 HOURS = st.integers(0, 23)
 MINUTES = st.integers(0, 59)

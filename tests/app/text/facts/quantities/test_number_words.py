@@ -1,6 +1,6 @@
 import pytest
 
-from app.text.facts.number_words import says_number, spelt_out
+from app.text.facts.quantities.number_words import says_number, spelt_out
 from tests.cases import cases
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from app.text.facts.cldr import month_names
+from app.text.cldr import month_names
 from app.text.remembered import remembered
 from model.text.language_codes import primary_language
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal
 
-from app.text.facts.cldr import SPACES, convention_of, unit_symbols
-from app.text.facts.number_words import words_of
+from app.text.cldr import SPACES, convention_of, unit_symbols
+from app.text.facts.quantities.number_words import words_of
 from model.text.language_codes import primary_language
 
 NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")

@@ -1,6 +1,6 @@
 import pytest
 
-from app.text.facts.numbers import same_numbers
+from app.text.facts.compared_numbers import same_numbers
 from tests.cases import cases
 
 
