@@ -1,4 +1,5 @@
 import json
+import math
 import pickle
 import shutil
 import time
@@ -6,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -231,6 +233,29 @@ def test_unfit_weights(
 ) -> None:
     change_weights(saved, change)
     assert reason(saved) == f"{saved / 'model.safetensors'}: {told}"
+
+
+LARGEST_SCALE = torch.finfo(torch.float32).max / 128
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        [LARGEST_SCALE * (1 + 1e-6)], [math.inf], [math.nan], [0.0], [-0.1], [0.1, 0.1],
+    ],
+)  # fmt: skip
+def test_a_scale_whose_values_are_not_numbers(saved: Path, scale: list[float]) -> None:
+    codes = torch.zeros(64, 32, dtype=torch.int8)
+    change_weights(saved, lambda w: w.update({W_1: codes, f"{W_1}_scale": torch.tensor(scale)}))
+    assert reason(saved).endswith(f"the scale of '{W_1}' is not a positive number")
+
+
+def test_the_largest_scale_makes_finite_values_of_all_codes(saved: Path) -> None:
+    codes = torch.full((64, 32), -128, dtype=torch.int8)
+    scale = torch.tensor([LARGEST_SCALE])
+    change_weights(saved, lambda w: w.update({W_1: codes, f"{W_1}_scale": scale}))
+    (saved / "SHA256SUMS").unlink()
+    assert np.isfinite(load_checkpoint(saved).weights[W_1]).all()
 
 
 def test_weights_of_an_impossible_size_are_refused_without_memory_for_them(saved: Path) -> None:
