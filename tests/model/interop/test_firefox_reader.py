@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ from tests.firefox_static import static_model
 
 N_PIECES = 120
 WORDS = word_vocabulary(N_PIECES)
+OTHER_WORDS = WORDS.replace("▁w".encode(), "▁v".encode())
 UNK_ID = 1
 RECORDED = json.loads(Path(__file__).with_name("firefox_recorded.json").read_text())
-"""Answers of fxtranslate 0.5.0 to a model of `write_model`."""
+"""Answers of fxtranslate 0.5.0 to models of `write_model`, and the digests of their files."""
 
 
 def imported(folder: Path, destination: Path, **how: Any) -> Checkpoint:
@@ -92,15 +94,20 @@ def test_answers_with_a_shortlist_are_those_of_fxtranslate(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("with_shortlist", [False, True])
+@pytest.mark.parametrize("name", ["static", "static, separate", "static, tiny"])
 def test_answers_by_the_files_multipliers_are_those_of_fxtranslate(
-    tmp_path: Path, with_shortlist: bool
+    tmp_path: Path, name: str, with_shortlist: bool
 ) -> None:
+    vocabularies = (WORDS, OTHER_WORDS) if name == "static, separate" else (WORDS,)
     path = write_model(
-        tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES), with_shortlist=with_shortlist
-    )
+        tmp_path / "m", "tiny" if name == "static, tiny" else "test", vocabularies,
+        (N_PIECES, N_PIECES), with_shortlist=with_shortlist,
+    )  # fmt: skip
+    recorded = RECORDED["sha256"].get(name)
+    assert recorded in (None, hashlib.sha256(path.read_bytes()).hexdigest()), "another model"
     checkpoint = imported(tmp_path / "m", tmp_path / "c")
     model = static_model(checkpoint, path)
-    for case in RECORDED["static, shortlist" if with_shortlist else "static"]:
+    for case in RECORDED[f"{name}, shortlist" if with_shortlist else name]:
         assert agrees(model, checkpoint, case), case
 
 
