@@ -1,10 +1,12 @@
 """Converts terms to constraints of a search, by tokenising them with a model's vocabulary."""
 
 import re
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from model.decoding.constraints import ANYWHERE, FIRST, GLUED, Constraint, PieceEdges, Wording
+from model.decoding.processors import LogitsProcessors
 from model.text.text_codec import TextCodec
 from model.text.words import joins
 
@@ -53,6 +55,38 @@ def constraint_of(
     if all(wording.where != ANYWHERE for wording in wordings.values()):
         return None
     return Constraint(tuple(wordings.values()))
+
+
+def allowed_constraints(
+    constraints: Iterable[Constraint], processors: LogitsProcessors
+) -> tuple[Constraint, ...]:
+    """Return the constraints that a translation may meet together, despite the processors.
+
+    A search that had the others would find no hypothesis.
+    """
+    found: list[Constraint] = []
+    written: list[int] = []
+    for constraint in constraints:
+        wordings = [one for one in constraint.wordings if _is_allowed(one.ids, (), processors)]
+        anywhere = [one.ids for one in wordings if one.where == ANYWHERE]
+        if fit := [ids for ids in anywhere if _is_allowed(ids, written, processors)]:
+            found.append(Constraint(tuple(wordings)))
+            written += min(fit, key=len)
+    return tuple(found)
+
+
+def _is_allowed(ids: Sequence[int], before: Sequence[int], processors: LogitsProcessors) -> bool:
+    """Whether no token is forbidden, one after another, behind others of which none is.
+
+    As by `LogitsProcessors.forbidden`, but in linear time.
+    """
+    tokens, n = (*before, *ids), processors.no_repeat_ngram_size
+    ngrams = [tokens[end - n : end] for end in range(n, len(tokens) + 1)] if n else []
+    return len(set(ngrams)) == len(ngrams) and not any(
+        tuple(ids[end - len(word) : end]) == word
+        for word in processors.bad_words_ids
+        for end in range(len(word), len(ids) + 1)
+    )
 
 
 def _ids(codec: TextCodec, text: str) -> tuple[int, ...]:

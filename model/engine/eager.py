@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from model.decoding.constraints import PieceEdges
-from model.engine.jobs import grown
+from model.engine.jobs import check_job, grown
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 from model.engine.torch.constrained import ReferenceSearches
 from model.engine.torch.explanations import TorchExplanations
@@ -47,7 +47,9 @@ class EagerEngine(TorchExplanations):
         return len(self._searches) < MAX_JOBS
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Admit jobs."""
+        """Admit jobs. Raises `ValueError` for invalid ids."""
+        for job in jobs:
+            check_job(job, self._model.config)
         self._searches.join(jobs)
 
     def cancel(self, job_ids: Sequence[int]) -> None:

@@ -10,7 +10,10 @@ from model.transformer.config import TransformerConfig
 
 
 def check_job(job: Job, config: TransformerConfig) -> None:
-    """Raise `ValueError` for ids outside the vocabularies, and for no or too many of them."""
+    """Raise `ValueError` for ids outside the vocabularies, for no or too many of them.
+
+    Also for a term that has a control token.
+    """
     _check_ids("source", job.source_ids, config.source_vocab_size, config.max_length)
     for token in (job.options.traits.unk_id, job.options.first_id):
         if token is not None:
@@ -20,6 +23,8 @@ def check_job(job: Job, config: TransformerConfig) -> None:
     for constraint in job.options.constraints:
         for wording in constraint.wordings:
             _check_vocabulary("target", wording.ids, config.target_vocab_size)
+            if not {config.pad_id, config.eos_id}.isdisjoint(wording.ids):
+                raise ValueError("a term with <pad> or the end of sentence")
 
 
 def check_pair(

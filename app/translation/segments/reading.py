@@ -17,7 +17,7 @@ from app.translation.segments.names import find_names, lost_names
 from app.translation.segments.segment import PLAIN, Form, Segment
 from model.decoding.constraints import Constraint
 from model.decoding.hypothesis import SearchOptions
-from model.decoding.term_constraints import constraint_of, piece_edges
+from model.decoding.term_constraints import allowed_constraints, constraint_of, piece_edges
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
 
@@ -147,7 +147,8 @@ class Reading:
         """Return search options, for all hypotheses if some may be rejected."""
         options = self.options
         if form.terms == "constrained" and self.speller:
-            return replace(options, constraints=self.speller.constraints(terms))
+            spelt = self.speller.constraints(terms)
+            return replace(options, constraints=allowed_constraints(spelt, options.processors))
         return self._all_hypotheses if is_selective else options
 
     @cached_property

@@ -22,12 +22,14 @@ from model.engine.explanations import (
     LayerRow,
     Projections,
 )
+from model.engine.jobs import check_job, check_pair
+from model.engine.protocol import Job
 from model.engine.torch.activations import activations
 from model.transformer.transformer import AttentionRecord, Transformer
 
 
 class TorchExplanations:
-    """Explains a model's translations; see `Explanations`.
+    """Explains a model's translations; see `Explanations`. Raises `ValueError` for invalid ids.
 
     edges  of the target vocabulary, for constraints: where their words may end
     """
@@ -44,6 +46,7 @@ class TorchExplanations:
     ) -> NDArray[np.float32]:
         """Attention weights [layers, heads, T, S]; see `Explanations.explain`."""
         model = self._model
+        check_pair(source_ids, target_ids, model.config)
         record = AttentionRecord()
         source = torch.tensor([list(source_ids)], device=model.device)
         memory = model.encode(source, record if kind == "encoder" else None)
@@ -63,6 +66,7 @@ class TorchExplanations:
         self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
     ) -> NDArray[np.float32]:
         model = self._model
+        check_pair(source_ids, target_ids, model.config)
         source = torch.tensor([list(source_ids)], device=model.device)
         target = torch.tensor(list(target_ids), device=model.device)
         fed = torch.cat((target.new_tensor([model.config.start_id]), target[:-1]))
@@ -107,6 +111,7 @@ class TorchExplanations:
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: LayerRow
     ) -> list[Activation]:
         """The vectors of one position in one layer; see `Explanations.activations`."""
+        check_pair(source_ids, target_ids, self._model.config)
         return activations(self._model, (source_ids, target_ids), at)
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
@@ -114,6 +119,7 @@ class TorchExplanations:
 
         See `Explanations.trace`.
         """
+        check_job(Job(0, tuple(source_ids), options), self._model.config)
         options = replace(options, shortlist=None)
         source = torch.tensor([list(source_ids)], device=self._model.device)
         trace = traced_search(self._model, source, options, self._edges)

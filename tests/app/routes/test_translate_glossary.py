@@ -71,6 +71,19 @@ async def test_terms_without_space_are_flagged(served: Client) -> None:
     assert ("glossary_unmet" in many["flags"]) == (len(re.findall(r"\bchat\b", many["text"])) < 20)
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize(
+    ("text", "term"), [(TEXT, "chat chat chat"), ("The cat, a cat, the cat and a cat.", "chat")]
+)
+async def test_terms_that_may_not_be_repeated_are_flagged(
+    served: Client, text: str, term: str, beam_size: int
+) -> None:
+    [answer] = await translated(
+        served, text=text, glossary={"cat": term}, beam_size=beam_size, no_repeat_ngram_size=1
+    )
+    assert answer["text"].count(term) == text.count("cat") or is_flagged(answer)
+
+
 async def test_terms_go_with_placeholders_alignment_and_attention(served: Client) -> None:
     text = "The cat {cat} and https://cat.org/cat or %(cat)s house"
     [answer] = await translated(

@@ -1,7 +1,10 @@
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from model.decoding.constraints import ANYWHERE, FIRST, GLUED, Constraint, Wording
-from model.decoding.term_constraints import constraint_of, piece_edges
+from model.decoding.processors import NO_PROCESSORS, LogitsProcessors
+from model.decoding.term_constraints import allowed_constraints, constraint_of, piece_edges
 from model.text.tokenizer import Tokenizer
 
 
@@ -45,6 +48,45 @@ def test_what_is_not_in_the_vocabulary_is_spelt_in_bytes(tokenizer: Tokenizer) -
 @pytest.mark.parametrize("term", ["ﬁn", "a  b", "\u200b", "½"])
 def test_what_the_tokeniser_would_change_cannot_be_spelt(tokenizer: Tokenizer, term: str) -> None:
     assert constraint_of(tokenizer, piece_edges(tokenizer), term, may_be_capital=True) is None
+
+
+@pytest.mark.parametrize("term", ["</s>", "<pad>", "<unk>", "<2fr>"])
+def test_a_control_token_is_not_part_of_a_term(tokenizer: Tokenizer, term: str) -> None:
+    found = constraint_of(tokenizer, piece_edges(tokenizer), term, may_be_capital=True)
+    ids = {token for one in (found.wordings if found else ()) for token in one.ids}
+    pieces = {tokenizer.piece(token) for token in ids}
+    assert pieces.isdisjoint({"</s>", "<pad>", "<unk>", "<2fr>"})
+
+
+def terms_of(*ids: tuple[int, ...]) -> tuple[Constraint, ...]:
+    return tuple(Constraint((Wording(one),)) for one in ids)
+
+
+IDS = st.lists(st.integers(1, 4), min_size=1, max_size=6).map(tuple)
+
+
+@given(n=st.integers(0, 3), bad=st.lists(IDS, max_size=2).map(tuple), before=IDS, ids=IDS)
+def test_a_term_is_allowed_unless_one_of_its_tokens_is_forbidden(
+    n: int, bad: tuple[tuple[int, ...], ...], before: tuple[int, ...], ids: tuple[int, ...]
+) -> None:
+    processors = LogitsProcessors(no_repeat_ngram_size=n, bad_words_ids=bad)
+    assume(allowed_constraints(terms_of(before), processors))
+    found = allowed_constraints(terms_of(before, ids), processors)
+    is_forbidden = [
+        ids[end] in processors.forbidden(start, ids[:end])
+        for start in ((), before)
+        for end in range(len(ids))
+    ]
+    assert found == terms_of(before, *[ids] * (not any(is_forbidden)))
+    assert allowed_constraints(terms_of(before, ids), NO_PROCESSORS) == terms_of(before, ids)
+
+
+def test_of_a_term_the_allowed_wordings_stay() -> None:
+    bad = LogitsProcessors(bad_words_ids=((9,),))
+    wordings = (Wording((9, 1)), Wording((2, 3)), Wording((2, 9), FIRST))
+    assert allowed_constraints([Constraint(wordings)], bad) == terms_of((2, 3))
+    nowhere = (Wording((9, 1)), Wording((2, 3), FIRST))
+    assert allowed_constraints([Constraint(nowhere)], bad) == ()
 
 
 def test_edges_are_where_pieces_have_letters_or_digits(tokenizer: Tokenizer) -> None:

@@ -10,7 +10,7 @@ CONFIG = TransformerConfig(
     d_model=8, d_ff=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1,
     source_vocab_size=9, target_vocab_size=12, max_length=9, share_embeddings=False,
 )  # fmt: skip
-TERM = Constraint((Wording((3, 12)),))
+TERM, ENDED, PADDED = (Constraint((Wording(ids),)) for ids in ((3, 12), (3, 1), (0, 3)))
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,8 @@ TERM = Constraint((Wording((3, 12)),))
         ((-1, 3), SearchOptions(), "a source id outside the vocabulary of 9"),
         ((3,), SearchOptions(first_id=12), "a target id outside the vocabulary of 12"),
         ((3,), SearchOptions(constraints=(TERM,)), "a target id outside the vocabulary of 12"),
+        ((3,), SearchOptions(constraints=(ENDED,)), "a term with <pad> or the end of sentence"),
+        ((3,), SearchOptions(constraints=(PADDED,)), "a term with <pad> or the end of sentence"),
     ],
 )
 def test_bad_ids_of_jobs_are_refused(

@@ -1,12 +1,14 @@
 """The promises of the protocol that every engine keeps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
+from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.eager import EagerEngine
+from model.engine.explanations import AttentionRow, LayerRow
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import cpu_engine, run
@@ -61,6 +63,43 @@ def test_a_step_that_raises_leaves_the_engine_empty_and_usable(
     assert not engine.busy
     assert engine.step() == []
     assert run(engine, jobs()) == run(make_engine(endless), jobs())
+
+
+def term(*ids: int) -> Constraint:
+    return Constraint((Wording(ids),))
+
+
+@ENGINES
+@pytest.mark.parametrize("ids", [(12,), (5, -1), (5, 1), (0,)])
+def test_a_term_of_tokens_that_no_translation_has_is_refused(
+    endless: Transformer, make_engine: MakeEngine, in_step: str, in_progress: str,
+    ids: Sequence[int],
+) -> None:  # fmt: skip
+    engine = make_engine(endless)
+    options = SearchOptions(constraints=(term(*ids),))
+    with pytest.raises(ValueError, match=r"a target id outside|a term with <pad>"):
+        engine.admit([Job(0, (5, 1), options)])
+    with pytest.raises(ValueError, match=r"a target id outside|a term with <pad>"):
+        engine.trace((5, 1), options)
+    assert not engine.busy
+
+
+@ENGINES
+@pytest.mark.parametrize("pair", [((12, 1), (5, 1)), ((5, 1), (12,)), ((5, 1), (-1,)), ((), (5,))])
+def test_pairs_of_other_tokens_are_not_explained(
+    endless: Transformer, make_engine: MakeEngine, in_step: str, in_progress: str,
+    pair: tuple[Sequence[int], Sequence[int]],
+) -> None:  # fmt: skip
+    engine = make_engine(endless)
+    explanations = (
+        lambda: engine.score([pair], SearchOptions()),
+        lambda: engine.explain(*pair, "cross"),
+        lambda: engine.project(*pair, AttentionRow("cross", 0, 0)),
+        lambda: engine.activations(*pair, LayerRow("encoder", 0, 0)),
+    )
+    for explanation in explanations:
+        with pytest.raises(ValueError, match=r"id outside the vocabulary|0 source tokens"):
+            explanation()
 
 
 @ENGINES
