@@ -71,7 +71,7 @@ def allowed_constraints(
         anywhere = [one.ids for one in wordings if one.where == ANYWHERE]
         if fit := [ids for ids in anywhere if _is_allowed(ids, written, processors)]:
             found.append(Constraint(tuple(wordings)))
-            written += min(fit, key=len)
+            written += sorted(fit, key=len)[0]
     return tuple(found)
 
 
