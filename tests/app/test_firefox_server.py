@@ -47,7 +47,10 @@ def words_of(text: str) -> set[str]:
 def test_a_stream_is_the_answer_in_parts(
     client: httpx.Client, pair: tuple[str, str], beam_size: int
 ) -> None:
-    body = {"text": TEXTS, "source": pair[0], "target": pair[1], "beam_size": beam_size}
+    source, target = pair
+    body: dict[str, Any] = {
+        "text": TEXTS, "source": source, "target": target, "beam_size": beam_size
+    }  # fmt: skip
     answer = asked(client, **body)
     events = list(parse(client.post("/translate", json=body | {"stream": True}).text))
     assert events[-1] == ("done", answer)
@@ -57,7 +60,7 @@ def test_a_stream_is_the_answer_in_parts(
 
 @pytest.mark.parametrize("shortlist", [True, False])
 def test_answers_are_the_same_in_any_company(client: httpx.Client, shortlist: bool) -> None:
-    bodies = [
+    bodies: list[dict[str, Any]] = [
         {"text": text, "beam_size": beam_size, "shortlist": shortlist, "attention": True}
         for text in TEXTS
         for beam_size in (1, 3)
