@@ -1,7 +1,10 @@
-ARG PYTHON_IMAGE=python:3.11-slim
+ARG PYTHON_IMAGE=base
 # full, or slim: without torch, for checkpoints in attend's own form on CPUs. Importing Marian models,
 # GPUs, training and the other verbs that look into weights need torch.
 ARG VARIANT=full
+
+# Dependabot updates an image named here, with its digest if it has one, and none in an ARG.
+FROM python:3.11-slim AS base
 
 FROM ${PYTHON_IMAGE} AS builder
 # Where torch comes from: its builds for CPUs. https://download.pytorch.org/whl/cu130 has those for

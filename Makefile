@@ -6,6 +6,7 @@
 #   TORCH_INDEX_URL  where to take torch from, such as https://download.pytorch.org/whl/cpu; by
 #                    default from where pip takes everything, which may be a build for GPUs
 #   VARIANT, IMAGE   which image `make image` builds, and its name
+#   PYTHON_IMAGE     what it builds it on, such as python:3.11-slim@sha256:…, and names in a label
 #   SENTENCES        file that `make bench` translates, its first column
 #   RESULTS          folder that it writes to
 #   LIBRETRANSLATE   a Python that has LibreTranslate, to compare with it too
@@ -20,6 +21,8 @@ IMAGE ?= attend:$(VERSION)$(if $(filter slim,$(VARIANT)),-slim)
 SENTENCES ?= benchmarks/sentences.txt
 RESULTS ?= results
 LIBRETRANSLATE ?=
+PYTHON_IMAGE ?=
+BASE_IMAGE = $(if $(PYTHON_IMAGE),--build-arg PYTHON_IMAGE=$(PYTHON_IMAGE) --label org.opencontainers.image.base.name=$(PYTHON_IMAGE))
 BASE = --checkpoint $(RESULTS)/widened-base-32000 --sentences $(SENTENCES)
 
 BIN := $(VENV)/bin
@@ -123,7 +126,7 @@ release:
 	cd dist && sha256sum * > SHA256SUMS
 
 image:
-	docker build --build-arg VARIANT=$(VARIANT) --tag $(IMAGE) .
+	docker build --build-arg VARIANT=$(VARIANT) --tag $(IMAGE) $(BASE_IMAGE) .
 
 clean:
 	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

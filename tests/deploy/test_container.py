@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import ROOT, VARIABLES
+from tests.deploy.files import ROOT, VARIABLES, read_yaml
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 FINAL_STAGE = DOCKERFILE.rpartition("\nFROM ")[2]
@@ -35,6 +36,31 @@ def test_every_build_argument_is_described_with_its_default() -> None:
     for name, default in arguments:
         said = "PyTorch's builds for CPUs" if name == "TORCH_INDEX_URL" else f"`{default}`"
         assert f"| `{name}` | {said if default else ''}" in page
+
+
+def test_the_base_is_named_where_dependabot_reads_it_and_by_digest_in_a_release() -> None:
+    assert re.findall(r"^FROM (?!\$)(\S+)(?: AS (\S+))?$", DOCKERFILE, re.MULTILINE) == [
+        ("python:3.11-slim", "base"), ("builder", "full"), ("builder", "slim"),
+    ]  # fmt: skip
+    assert DOCKERFILE.index("ARG PYTHON_IMAGE=base\n") < DOCKERFILE.index("FROM ")
+    image = read_yaml(ROOT / ".github" / "workflows" / "release.yml")["jobs"]["image"]
+    [pin] = [step["run"] for step in image["steps"] if "PYTHON_IMAGE" in step.get("run", "")]
+    [program] = re.findall(r"sed -n '(.+)' Dockerfile", pin)
+    for digest in ("", "@sha256:0"):
+        text = DOCKERFILE.replace("python:3.11-slim", f"python:3.11-slim{digest}")
+        assert _output("sed", "-n", program, text=text) == "python:3.11-slim\n"
+    base = "python:3.11-slim@sha256:0"
+    command = _output("make", "-n", "image", f"PYTHON_IMAGE={base}")
+    assert f"--build-arg PYTHON_IMAGE={base} " in command
+    assert f"--label org.opencontainers.image.base.name={base} " in command
+    assert "PYTHON_IMAGE" not in _output("make", "-n", "image")
+
+
+def _output(*command: str, text: str = "") -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON_IMAGE"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, input=text, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.mark.parametrize(
