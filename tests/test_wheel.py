@@ -27,7 +27,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkout = tmp_path_factory.mktemp("checkout")
     for folder in FOLDERS:
         ignored = shutil.ignore_patterns("__pycache__")
@@ -37,20 +37,32 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # An earlier build, of a module that is gone.
     (checkout / "build" / "lib" / "app").mkdir(parents=True)
     (checkout / "build" / "lib" / "app" / "gone.py").write_text("")
-    target = tmp_path_factory.mktemp("dist")
+    return checkout
+
+
+def build(checkout: Path, target: Path, umask: int) -> Path:
     subprocess.run(
         [sys.executable, "-c", BUILD, str(target)],
-        cwd=checkout, check=True, capture_output=True, umask=0o077,
+        cwd=checkout, env=os.environ | {"SOURCE_DATE_EPOCH": "1764288000"},
+        check=True, capture_output=True, umask=umask,
     )  # fmt: skip
     [wheel] = target.iterdir()
     return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(checkout, tmp_path_factory.mktemp("dist"), umask=0o077)
 
 
 def test_its_name_is_the_distributions(wheel: Path) -> None:
     assert wheel.name == f"attend_server-{__version__}-py3-none-any.whl"
 
 
-def test_the_rights_of_its_files_depend_on_no_umask(wheel: Path) -> None:
+def test_two_builds_are_equal_under_any_umask(wheel: Path, checkout: Path, tmp_path: Path) -> None:
+    for path in files_of(checkout):
+        os.utime(path, (0, 1_000_000_000))
+    assert build(checkout, tmp_path, umask=0o022).read_bytes() == wheel.read_bytes()
     with zipfile.ZipFile(wheel) as file:
         files = [one for one in file.infolist() if not one.filename.endswith("/RECORD")]
     assert {oct(one.external_attr >> 16 & 0o777) for one in files} == {"0o644"}
