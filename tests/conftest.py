@@ -3,8 +3,10 @@ import inspect
 import random
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextvars import copy_context
 from pathlib import Path
 
+import httpx
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
@@ -73,9 +75,10 @@ def _write_checkpoint(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine as a test, in an event loop of its own, for at most 100 seconds.
+    """Run a coroutine as a test, for at most 100 seconds.
 
-    Fixtures that are asynchronous context managers are entered.
+    Its event loop is its own, or that of the fixture `runner`. Fixtures that are asynchronous
+    context managers are entered, but for clients, which are open.
     """
     test = pyfuncitem.obj
     if not inspect.iscoroutinefunction(test):
@@ -85,12 +88,26 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     async def run() -> None:
         async with AsyncExitStack() as stack:
             for name, value in arguments.items():
-                if isinstance(value, AbstractAsyncContextManager):
+                if isinstance(value, AbstractAsyncContextManager) and not isinstance(
+                    value, httpx.AsyncClient
+                ):
                     arguments[name] = await stack.enter_async_context(value)
             await test(**arguments)
 
-    asyncio.run(asyncio.wait_for(run(), timeout=100))
+    test_run = asyncio.wait_for(run(), timeout=100)
+    runner = pyfuncitem.funcargs.get("runner")
+    if isinstance(runner, asyncio.Runner):
+        runner.run(test_run, context=copy_context())
+    else:
+        asyncio.run(test_run)
     return True
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    """An event loop for coroutines among a module's tests that share what runs in it."""
+    with asyncio.Runner() as runner:
+        yield runner
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ Client = httpx.AsyncClient
 Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
     """A client of a started application; with `engines`, one of them stands in for each model."""
 
@@ -46,13 +46,21 @@ def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
     return run
 
 
-@pytest.fixture
-def client(serve: Serve) -> AbstractAsyncContextManager[Client]:
-    """A client of an application with a fake engine; entered for tests that are coroutines."""
-    return serve(FakeEngine())
+def entered(
+    runner: asyncio.Runner, serving: AbstractAsyncContextManager[Client]
+) -> Iterator[Client]:
+    """A fixture of an application that a module's tests share: they leave nothing behind in it."""
+    yield runner.run(serving.__aenter__())
+    runner.run(serving.__aexit__(None, None, None))
 
 
-@pytest.fixture
-def served(serve: Serve) -> AbstractAsyncContextManager[Client]:
-    """A client of an application with the random model; entered for tests that are coroutines."""
-    return serve()
+@pytest.fixture(scope="module")
+def client(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
+    """A client of an application with a fake engine, for tests that are coroutines."""
+    yield from entered(runner, serve(FakeEngine()))
+
+
+@pytest.fixture(scope="module")
+def served(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
+    """A client of an application with the random model, for tests that are coroutines."""
+    yield from entered(runner, serve())

@@ -109,11 +109,6 @@ async def test_engines_step_back(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(seen) == {min(19, niceness() + NICENESS)}
 
 
-@pytest.fixture
-def kernels() -> None:
-    """Only the fake engine runs here."""
-
-
 async def test_a_thread_whose_result_is_awaited_continues() -> None:
     def work() -> str:
         check_abandoned()

@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
@@ -42,11 +41,6 @@ NO_WORK = {
     ("post", "/v2/document/{document_id}"),
     ("post", "/v2/document/{document_id}/result"),
 }
-
-
-@pytest.fixture
-def kernels() -> None:
-    """Only the fake engine runs here."""
 
 
 async def test_a_client_that_has_used_its_requests_up_gets_no_work_done(serve: Serve) -> None:

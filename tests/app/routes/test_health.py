@@ -83,10 +83,11 @@ async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
     assert reported == []
 
 
-async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(client: Client) -> None:
-    await scheduler(client).stop()
-    codes = {path: (await client.get(path)).status_code for path in PROBES}
-    response = await client.post("/translate", json={"text": "cat", "target": "fr"})
+async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        await scheduler(client).stop()
+        codes = {path: (await client.get(path)).status_code for path in PROBES}
+        response = await client.post("/translate", json={"text": "cat", "target": "fr"})
     assert codes == {"/livez": 503, "/startupz": 200, "/readyz": 503}
     assert response.json()["type"] == "urn:problem-type:attend:engine-down"
 

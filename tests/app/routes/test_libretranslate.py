@@ -1,7 +1,9 @@
 """LibreTranslate's dialect over HTTP; its clients themselves are in test_official_clients."""
 
+import asyncio
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +14,7 @@ import pytest
 from app.documents.files import SUFFIXES
 from app.wire.dialects.libretranslate import LibreTranslateRequest
 from tests.app.asking import answered, native_text, refusal
-from tests.app.conftest import Client, Serve
+from tests.app.conftest import Client, Serve, entered
 from tests.app.fake_engine import FakeEngine
 
 FORM = "application/x-www-form-urlencoded"
@@ -28,6 +30,11 @@ MULTIPART = (
 
 async def post(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     return await answered(client, **PAIR | body)
+
+
+@pytest.fixture(scope="module")
+def strict(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
+    yield from entered(runner, serve(FakeEngine(), max_texts=4, max_text_characters=1000))
 
 
 async def test_a_string_for_a_string_and_a_list_for_a_list(client: Client) -> None:
@@ -72,7 +79,7 @@ async def test_text_beside_q_is_the_native_dialect(client: Client) -> None:
     assert query.json()["model"] == "tiny"
 
 
-async def test_alternatives_only_when_asked_for(served: Client) -> None:
+async def test_alternatives_only_on_request(served: Client) -> None:
     one = await post(served, q="the cat", alternatives=3)
     several = await post(served, q=["the cat", "old dog"], alternatives=7)
     assert "alternatives" not in await post(served, q="the cat", alternatives=0)
@@ -179,9 +186,10 @@ async def test_nulls_and_fields_not_known_do_not_matter(client: Client) -> None:
         ({"alternatives": "many"}, "Invalid request: alternatives parameter is not a number"),
     ],
 )
-async def test_a_fault_is_a_400_by_name(serve: Serve, changed: dict[str, Any], named: str) -> None:
-    async with serve(FakeEngine(), max_texts=4, max_text_characters=1000) as client:
-        response = await client.post("/translate", json={"q": "cat"} | PAIR | changed)
+async def test_a_fault_is_a_400_by_name(
+    strict: Client, changed: dict[str, Any], named: str
+) -> None:
+    response = await strict.post("/translate", json={"q": "cat"} | PAIR | changed)
     assert named in refusal(response, 400, "error")
 
 
@@ -223,12 +231,13 @@ async def test_malformed_forms(client: Client, content_type: str, content: bytes
     assert refusal(response, 400, "error")
 
 
-async def test_health(client: Client) -> None:
-    assert (await client.get("/health")).json() == {"status": "ok"}
-    assert (await client.head("/health")).status_code == httpx.codes.OK
-    transport: Any = client._transport
-    transport.app.state.lifecycle.drain()
-    refusal(await client.get("/health"), 503, "error")
+async def test_health(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        assert (await client.get("/health")).json() == {"status": "ok"}
+        assert (await client.head("/health")).status_code == httpx.codes.OK
+        transport: Any = client._transport
+        transport.app.state.lifecycle.drain()
+        refusal(await client.get("/health"), 503, "error")
 
 
 async def test_frontend_settings(serve: Serve) -> None:

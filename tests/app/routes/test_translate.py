@@ -77,7 +77,7 @@ async def test_a_text_names_its_target(
 @pytest.mark.parametrize(
     "text", cases(__file__, "where_nothing_is_to_translate_the_text_comes_back")
 )
-async def test_where_nothing_is_to_translate_the_text_comes_back(served: Client, text: str) -> None:
+async def test_texts_without_words_come_back(served: Client, text: str) -> None:
     answer = await answered(served, text=[text, "cat"], target="fr", attention=True)
     nothing = answer["translations"][0]
     assert nothing["text"] == text
@@ -159,7 +159,7 @@ async def test_attention_goes_with_its_tokens(served: Client) -> None:
     assert translation["confidence"] == pytest.approx(math.exp(sum(log_probs) / len(log_probs)))
 
 
-async def test_alignment_links_words_by_their_places(served: Client) -> None:
+async def test_alignment_links_words_by_their_spans(served: Client) -> None:
     text = "  l'oｃａt, the cat"
     answer = await answered(served, text=[text, "..", " "], target="fr", alignment=True)
     worded, _, nothing = answer["translations"]
@@ -239,8 +239,9 @@ async def test_layers_and_heads_by_index(served: Client) -> None:
     np.testing.assert_allclose(mean[0, 0], everything[1].mean(axis=0), atol=1e-4)
 
 
-async def test_the_stages_are_timed(served: Client) -> None:
-    response = await served.post("/translate", json={"text": "cat", "target": "fr"})
+async def test_the_stages_are_timed(serve: Serve) -> None:
+    async with serve(sentence_cache_bytes=0) as client:
+        response = await client.post("/translate", json={"text": "cat", "target": "fr"})
     stages = dict(stage.split(";dur=") for stage in response.headers["Server-Timing"].split(", "))
     assert list(stages) == ["queue", "tokenize", "decode", "detokenize"]
     assert float(stages["decode"]) > 0
@@ -280,7 +281,7 @@ async def test_each_sentence_is_translated_as_it_is_alone(served: Client) -> Non
     assert whole["usage"]["characters"] == len(text.format(*sentences))
 
 
-async def test_where_sentences_end_can_be_chosen(served: Client) -> None:
+async def test_sentence_boundaries_can_be_chosen(served: Client) -> None:
     async def segments(split: Any, text: str) -> list[str]:
         answer = await answered(
             served, text=text, target="fr", split_sentences=split, max_target_tokens=4,

@@ -103,11 +103,6 @@ NEEDED = {  # the first field that `{}` lacks
 UNPROCESSABLE = httpx.codes.UNPROCESSABLE_ENTITY
 
 
-@pytest.fixture
-def kernels() -> None:
-    """Only the fake engine runs here."""
-
-
 def fault(document: dict[str, Any]) -> tuple[str, str]:
     """The field and the message of an error's first fault, in any dialect."""
     if errors := document.get("errors"):
@@ -166,7 +161,7 @@ async def test_a_key_that_occurs_twice_is_named_on_every_route_that_reads_json(
 
 
 @pytest.mark.parametrize("path", ["/translate", "/detect"])
-async def test_a_form_with_the_native_field_is_told_what_forms_have(
+async def test_the_refusal_of_a_form_with_the_native_field_names_the_right_one(
     client: Client, path: str
 ) -> None:
     response = await client.post(path, content=b"text=Hi&target=fr", headers=FORM)

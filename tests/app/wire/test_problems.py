@@ -1,7 +1,9 @@
 """Every failure has a problem document, which quotes no word of the text."""
 
+import asyncio
 import json
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -10,14 +12,19 @@ import pytest
 from app import errors
 from app.translation import explainer
 from app.wire.problems import KINDS, MAX_ERRORS
-from tests.app.conftest import Client, Serve
+from tests.app.conftest import Client, Serve, entered
 from tests.app.fake_engine import FakeEngine
 
 SECRET = "xyxxy"
 
 
+@pytest.fixture(scope="module")
+def strict(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
+    yield from entered(runner, serve(FakeEngine(), max_texts=4))
+
+
 def problem(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
-    """The document, checked for what holds of every one."""
+    """Return the document after checking what every problem document has."""
     assert response.status_code == status, response.text
     assert response.headers["Content-Type"] == "application/problem+json"
     document: dict[str, Any] = response.json()
@@ -90,10 +97,11 @@ def problem(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
         ({"source": ""}, "/source"),
     ],
 )
-async def test_a_faulty_field_is_named(serve: Serve, fields: dict[str, Any], pointer: str) -> None:
-    async with serve(FakeEngine(), max_texts=4) as client:
-        body = {"text": SECRET, "target": "fr"} | fields
-        response = await client.post("/translate", content=json.dumps(body))
+async def test_a_faulty_field_is_named(
+    strict: Client, fields: dict[str, Any], pointer: str
+) -> None:
+    body = {"text": SECRET, "target": "fr"} | fields
+    response = await strict.post("/translate", content=json.dumps(body))
     document = problem(response, 422, "invalid-request")
     assert [error["pointer"] for error in document["errors"]] == [pointer]
     assert all(error["detail"] for error in document["errors"])

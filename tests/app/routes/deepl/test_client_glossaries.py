@@ -40,7 +40,7 @@ def test_from_creation_to_deletion(client: deepl.DeepLClient) -> None:
     assert client.list_glossaries() == []
 
 
-def test_its_terms_are_said(client: deepl.DeepLClient) -> None:
+def test_its_terms_are_used(client: deepl.DeepLClient) -> None:
     made = client.create_glossary("Homes", "EN", "FR", ENTRIES)
     text = "The house is green."
     by_id = client.translate_text(

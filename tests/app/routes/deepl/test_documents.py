@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -11,7 +12,7 @@ from app.documents.files import FORMATS
 from app.routes.deepl import documents
 from app.translation import file_service
 from tests.app.asking import native_text, refusal
-from tests.app.conftest import Client, Serve
+from tests.app.conftest import Client, Serve, entered
 from tests.app.fake_engine import FakeEngine
 from tests.app.routes.test_files import FILES
 
@@ -68,6 +69,13 @@ async def test_every_format_there_and_back(served: Client, name: str) -> None:
     assert media_type == FORMATS[suffix].media_type
     assert f"filename*=UTF-8''a.fr{suffix}" in result.headers["content-disposition"]
     assert suffix == ".docx" or result.content == direct.content
+
+
+@pytest.fixture(scope="module")
+def strict(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
+    """Of an application whose clients are charged nothing in these tests."""
+    limits = {"max_file_bytes": 2000, "max_file_characters": 100}
+    yield from entered(runner, serve(FakeEngine(), **limits))
 
 
 async def test_a_result_is_there_once(client: Client) -> None:
@@ -162,36 +170,35 @@ async def test_another_key_cannot_see_it(serve: Serve) -> None:
     ],
 )
 async def test_an_upload_that_is_refused(
-    serve: Serve, name: str, data: bytes, fields: dict[str, str], status: int, named: str
+    strict: Client, name: str, data: bytes, fields: dict[str, str], status: int, named: str
 ) -> None:
-    async with serve(FakeEngine(), max_file_bytes=2000, max_file_characters=100) as client:
-        response = await upload(client, name, data, **fields)
-        assert named in refusal(response, status, "message")
-        assert (await client.get("/v2/usage")).json()["character_count"] == 0
+    response = await upload(strict, name, data, **fields)
+    assert named in refusal(response, status, "message")
+    assert (await strict.get("/v2/usage")).json()["character_count"] == 0
 
 
-async def test_what_is_no_upload(client: Client) -> None:
+async def test_bodies_that_are_not_uploads(client: Client) -> None:
     refusal(await client.post("/v2/document", json={}), 415, "message")
     fields = {"target_lang": (None, "FR")}
     response = await client.post("/v2/document", files=fields)
     assert "file: Field required" in refusal(response, 400, "message")
 
 
-async def test_a_text_in_its_target_language_is_an_error_of_the_document(client: Client) -> None:
+async def test_a_text_in_its_target_language_is_an_error_of_the_document(strict: Client) -> None:
     text = b"La maison est verte et le chien est vieux."
-    handle = await uploaded(client, "a.txt", text, source_lang="")
-    status = await finished(client, handle)
+    handle = await uploaded(strict, "a.txt", text, source_lang="")
+    status = await finished(strict, handle)
     assert status["error_message"] == "Source and target language are equal"
-    refusal(await ask(client, handle, "/result"), 404, "message")
-    assert (await client.get("/v2/usage")).json()["character_count"] == 0
+    refusal(await ask(strict, handle, "/result"), 404, "message")
+    assert (await strict.get("/v2/usage")).json()["character_count"] == 0
 
 
 async def test_a_deadline_is_an_error_of_the_document(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
-    async with serve(engine, file_timeout=0.05) as client:
+    async with serve(engine, file_timeout=0.5) as client:
         status = await finished(client, await uploaded(client))
         assert (status["status"], status["error_message"]) == (
-            "error", "the answer was not ready within 0.05 s",
+            "error", "the answer was not ready within 0.5 s",
         )  # fmt: skip
         engine.release(1000)
 
@@ -211,7 +218,7 @@ async def test_the_name_may_be_a_field_of_its_own(client: Client) -> None:
     assert "%C3%A9.fr.txt" in result.headers["content-disposition"]
 
 
-async def test_the_terms_of_glossaries_are_said(served: Client) -> None:
+async def test_the_terms_of_glossaries_are_used(served: Client) -> None:
     made = [
         (
             await served.post(

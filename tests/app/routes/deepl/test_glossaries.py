@@ -1,6 +1,7 @@
 """Stored glossaries in DeepL's dialect, with a real, if random, model."""
 
 import json
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ HOMES = {
     "entries": "house\tdemeure\ncat\tvieux chien", "entries_format": "tsv",
 }  # fmt: skip
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def client(serve: Serve) -> AbstractAsyncContextManager[Client]:
+    """Of an application of its own, since glossaries are kept."""
+    return serve(FakeEngine())
 
 
 async def stored(client: httpx.AsyncClient, **changed: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Stored glossaries of version 3 of DeepL's API, and the same ones in version 2."""
 
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import httpx
@@ -17,6 +18,12 @@ TO_FRENCH = {
 TO_ENGLISH = {"source_lang": "FR", "target_lang": "EN-US", "entries": "chat\told dog"}
 HOMES = {"name": " Homes ", "dictionaries": [TO_FRENCH, TO_ENGLISH]}
 PAIR = {"source_lang": "en", "target_lang": "fr-CA"}
+
+
+@pytest.fixture
+def client(serve: Serve) -> AbstractAsyncContextManager[Client]:
+    """Of an application of its own, since glossaries are kept."""
+    return serve(FakeEngine())
 
 
 async def stored(client: httpx.AsyncClient, **changed: Any) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """DeepL's dialect over HTTP; its official client itself is in test_official_clients."""
 
+import asyncio
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -8,7 +10,7 @@ import httpx
 import pytest
 
 from tests.app.asking import content, native_text, refusal
-from tests.app.conftest import Client, Serve
+from tests.app.conftest import Client, Serve, entered
 from tests.app.fake_engine import FakeEngine
 
 PAIR = {"source_lang": "EN", "target_lang": "FR"}
@@ -18,6 +20,11 @@ async def post(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
     answer = content(await client.post("/v2/translate", json=PAIR | body))
     translations: list[dict[str, Any]] = answer["translations"]
     return translations
+
+
+@pytest.fixture(scope="module")
+def strict(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
+    yield from entered(runner, serve(FakeEngine(), max_texts=4))
 
 
 async def test_texts_in_order_with_what_they_cost(client: Client) -> None:
@@ -141,9 +148,10 @@ async def test_options_that_change_nothing(client: Client) -> None:
         ({"source_lang": "pt-br"}, "source_lang: PT-BR is only a target; expected PT"),
     ],
 )
-async def test_a_fault_is_a_400_by_name(serve: Serve, changed: dict[str, Any], named: str) -> None:
-    async with serve(FakeEngine(), max_texts=4) as client:
-        response = await client.post("/v2/translate", json=PAIR | {"text": "cat"} | changed)
+async def test_a_fault_is_a_400_by_name(
+    strict: Client, changed: dict[str, Any], named: str
+) -> None:
+    response = await strict.post("/v2/translate", json=PAIR | {"text": "cat"} | changed)
     assert named in refusal(response, 400, "message")
 
 
@@ -215,13 +223,14 @@ async def test_languages_by_resource(serve: Serve, row_of_checkpoints: tuple[Any
     assert terms[0]["features"] == {}
 
 
-async def test_usage_counts_what_was_translated(client: Client) -> None:
-    before = (await client.get("/v2/usage")).json()
-    await post(client, text=["the cat", "dög"])
-    await client.post("/translate", json={"text": "cat", "target": "fr"})
-    await client.post("/translate", json={"q": "cat", "source": "en", "target": "fr"})
-    await client.post("/v2/translate", json=PAIR | {"text": "cat", "target_lang": "DE"})
-    after = (await client.get("/v2/usage")).json()
+async def test_usage_counts_what_was_translated(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        before = (await client.get("/v2/usage")).json()
+        await post(client, text=["the cat", "dög"])
+        await client.post("/translate", json={"text": "cat", "target": "fr"})
+        await client.post("/translate", json={"q": "cat", "source": "en", "target": "fr"})
+        await client.post("/v2/translate", json=PAIR | {"text": "cat", "target_lang": "DE"})
+        after = (await client.get("/v2/usage")).json()
     assert before == {"character_count": 0, "character_limit": 1_000_000_000_000}
     assert after == before | {"character_count": 16}
 
