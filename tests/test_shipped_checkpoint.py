@@ -5,7 +5,7 @@ import json
 import random
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,15 @@ def translate(client: httpx.Client, **body: Any) -> list[dict[str, Any]]:
     return translations
 
 
-def translate_at_the_command_line(text: str, source: str, target: str) -> dict[str, Any]:
+def translate_at_the_command_line(
+    texts: Iterable[str], source: str, target: str
+) -> list[dict[str, Any]]:
     done = subprocess.run(
         [ATTEND, "translate", "--source", source, "--target", target, "--json"],
-        input=text, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=True,
+        input="\n".join(texts), env=ENVIRONMENT, capture_output=True, text=True, timeout=300,
+        check=True,
     )  # fmt: skip
-    line: dict[str, Any] = json.loads(done.stdout)
-    return line
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_scores_its_own_translation_as_its_search_did(client: httpx.Client) -> None:
@@ -86,24 +88,29 @@ def test_starts_decoding_with_a_padding_row_that_is_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "source", "target", "words"),
+    ("source", "target", "words_of"),
     [
-        (WEATHER, "en", "fr", {"aujourd'hui"}),
-        ("My sister bought a new car.", "en", "fr", {"sœur", "nouvelle", "voiture"}),
-        ("J'ai perdu mes clés hier soir.", "fr", "en", {"lost", "keys", "last", "night"}),
-        ("Le Parlement européen a adopté le rapport.", "fr", "en", {"European", "Parliament"}),
+        ("en", "fr", {
+            WEATHER: {"aujourd'hui"},
+            "My sister bought a new car.": {"sœur", "nouvelle", "voiture"},
+        }),
+        ("fr", "en", {
+            "J'ai perdu mes clés hier soir.": {"lost", "keys", "last", "night"},
+            "Le Parlement européen a adopté le rapport.": {"European", "Parliament"},
+        }),
     ],
-)
+)  # fmt: skip
 def test_translates_at_the_server_as_at_the_command_line(
-    client: httpx.Client, text: str, source: str, target: str, words: set[str]
+    client: httpx.Client, source: str, target: str, words_of: dict[str, set[str]]
 ) -> None:
-    (served,) = translate(client, text=text, source=source, target=target)
-    assert words <= set(served["text"].rstrip(".").split())
-    assert served["flags"] == []
-    printed = translate_at_the_command_line(text, source, target)
-    assert printed["text"] == served["text"]
-    # The command line searches in float32, the server in int8.
-    assert printed["score"] == pytest.approx(served["score"], abs=0.05)
+    printed = translate_at_the_command_line(words_of, source, target)
+    for (text, words), line in zip(words_of.items(), printed, strict=True):
+        (served,) = translate(client, text=text, source=source, target=target)
+        assert words <= set(served["text"].rstrip(".").split())
+        assert served["flags"] == []
+        assert line["text"] == served["text"]
+        # The command line searches in float32, the server in int8.
+        assert line["score"] == pytest.approx(served["score"], abs=0.05)
 
 
 def test_shows_what_it_attended_to(client: httpx.Client) -> None:
@@ -128,7 +135,7 @@ def test_says_which_words_it_translated(client: httpx.Client) -> None:
     assert {("weather", "fait"), ("nice", "beau"), ("today", "hui"), (".", ".")} <= linked
 
 
-def test_aligns_words_that_change_places(tmp_path: Path) -> None:
+def test_aligns_words_whose_order_changes(tmp_path: Path) -> None:
     file = tmp_path / "pair.tsv"
     file.write_text(
         "My sister did not buy a red car .\tMa sœur ne a pas acheté une voiture rouge .",
@@ -143,7 +150,7 @@ def test_aligns_words_that_change_places(tmp_path: Path) -> None:
     assert "6-7" not in done.stdout
 
 
-def test_what_looks_like_a_control_symbol_is_text(client: httpx.Client) -> None:
+def test_text_that_looks_like_a_control_symbol_is_text(client: httpx.Client) -> None:
     plain, typed = translate(client, text=[WEATHER, f"</s> <pad> {WEATHER}"], target="fr")
     assert "aujourd'hui" in plain["text"]
     assert "aujourd'hui" in typed["text"] != plain["text"]

@@ -87,14 +87,6 @@ def test_a_model_is_fetched_imported_and_listed(
     assert "en → fr" in table
 
 
-def test_weights_in_another_form_are_fetched(
-    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
-) -> None:
-    hub = serving(make_folder(pickled=True))
-    assert attend("pull", "opus-mt-en-fr", tmp_path / "models").exit_code == 0
-    assert any(request.url.path.endswith("pytorch_model.bin") for request in hub.requests)
-
-
 def test_quickmt_is_fetched_as_it_is_published(
     attend: Attend, serving: Serving, tmp_path: Path
 ) -> None:
@@ -278,17 +270,6 @@ def test_a_full_disk_is_reported_before_the_download(
     assert not any(request.url.path.endswith(WEIGHTS) for request in hub.requests)
 
 
-def test_one_model_is_fetched_once_at_a_time(tmp_path: Path) -> None:
-    from app.errors import PullError
-
-    with (
-        fetch_module.only_one(tmp_path / "hub" / "a", "a/b"),
-        pytest.raises(PullError, match="a/b: another process is fetching it"),
-        fetch_module.only_one(tmp_path / "hub" / "a", "a/b"),
-    ):
-        pass
-
-
 def test_models_lists_models_that_do_not_load(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
@@ -386,7 +367,7 @@ def test_a_damaged_file_without_a_digest_is_fetched_again(
     assert again.exit_code == 0, again.stderr
 
 
-def test_a_download_of_a_registry_is_kept_if_it_is_asked(
+def test_a_download_of_a_registry_is_kept_on_request(
     attend: Attend, registry: Path, tmp_path: Path
 ) -> None:
     attend("pull", "firefox:en-fr", tmp_path / "models", "--registry", registry, "--keep-download")
@@ -441,7 +422,7 @@ def test_a_set_leaves_other_versions_that_are_there(
     assert read_origin(shelf / "firefox-en-fr") == before
 
 
-def test_models_shows_what_is_newer_only_when_it_is_asked(
+def test_models_shows_updates_only_on_request(
     attend: Attend, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf = tmp_path / "models"
@@ -500,7 +481,7 @@ def test_a_server_fetches_the_models_that_its_languages_lack(
     assert (settings.models / "firefox-en-de").is_dir()
 
 
-def test_what_a_server_is_to_fetch_has_to_be_named() -> None:
+def test_languages_to_fetch_are_required() -> None:
     with pytest.raises(SettingsError, match="'pull': needs 'languages', such as en,fr,de"):
         Settings.parse(pull="firefox")
 

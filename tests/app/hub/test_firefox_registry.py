@@ -14,7 +14,7 @@ import pytest
 
 from app.errors import PullError
 from app.hub.firefox_files import fetch_model
-from app.hub.firefox_registry import ARCHITECTURES, PUBLIC_REGISTRY, Registry, read_registry
+from app.hub.firefox_registry import PUBLIC_REGISTRY, Registry, read_registry
 from app.hub.origin import Origin
 from app.hub.remote_settings import FILES, SERVICE
 from app.hub.requests import FileServer
@@ -135,7 +135,7 @@ def test_a_pair_is_found_by_any_code_of_its_languages(asked: str, chosen: str) -
     assert names(registry, f"firefox:{asked}") == [f"{chosen}/tiny"]
 
 
-def test_what_is_newer_is_found_by_the_origin() -> None:
+def test_updates_are_found_by_the_origin() -> None:
     old = entry("en-fr", "tiny")
     old["files"]["model"]["uncompressedHash"] = "0" * 64
     registry = FakeRegistry(
@@ -180,7 +180,10 @@ def test_what_is_not_there_is_named(name: str, reason: str) -> None:
         FakeRegistry([entry("en-fr")]).read().choose(name)
 
 
-def test_files_are_fetched_unpacked_and_verified(tmp_path: Path) -> None:
+def test_files_are_fetched_unpacked_and_verified_without_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "secret")
     fake = FakeRegistry([entry("en-fr")])
     registry = fake.read()
     (model,) = registry.choose("firefox:en-fr")
@@ -190,17 +193,10 @@ def test_files_are_fetched_unpacked_and_verified(tmp_path: Path) -> None:
     assert set(found) == {
         "model.enfr.intgemm.alphas.bin", "vocab.enfr.spm", "lex.50.50.enfr.s2t.bin",
     }  # fmt: skip
+    assert not any("authorization" in request.headers for request in fake.requests)
     n_requests = len(fake.requests)
     fetch_model(fake.server(), registry, model, tmp_path, lambda _: None)
     assert len(fake.requests) == n_requests
-
-
-def test_no_token_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HF_TOKEN", "secret")
-    fake = FakeRegistry([entry("en-fr")])
-    registry = fake.read()
-    fetch_model(fake.server(), registry, registry.models[0], tmp_path, lambda _: None)
-    assert not any("authorization" in request.headers for request in fake.requests)
 
 
 def test_an_interrupted_download_is_resumed(tmp_path: Path) -> None:
@@ -345,10 +341,6 @@ def test_a_list_of_another_form_is_refused(
 def test_no_list_at_all(tmp_path: Path) -> None:
     with pytest.raises(PullError, match=r"expected models\.json, a registry of Firefox's models"):
         read_registry(FakeRegistry([]).server(), str(tmp_path / "missing"))
-
-
-def test_every_architecture_has_a_rank() -> None:
-    assert len(set(ARCHITECTURES)) == 3
 
 
 def records(*versions: tuple[str, str, str]) -> dict[str, Any]:

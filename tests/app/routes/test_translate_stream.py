@@ -126,7 +126,7 @@ class Breaking(FakeEngine):
         return finished
 
 
-async def test_what_fails_later_is_an_event(serve: Serve) -> None:
+async def test_a_later_failure_is_an_event(serve: Serve) -> None:
     engine = Breaking(n_steps=3)
     async with serve(engine) as client:
         engine.broken = True
@@ -163,7 +163,7 @@ async def test_the_deadline_is_an_event_too(serve: Serve) -> None:
     assert events[-1][1]["status"] == 504
 
 
-async def test_a_stream_is_charged_once_anything_was_told(serve: Serve) -> None:
+async def test_a_stream_is_charged_once_its_first_event_is_sent(serve: Serve) -> None:
     engine = Breaking(n_steps=1)
     text = "The house is green."
     async with serve(engine) as client:
@@ -201,8 +201,9 @@ async def test_comments_keep_it_alive(serve: Serve, monkeypatch: pytest.MonkeyPa
 def test_a_served_stream_comes_in_parts_and_can_be_left(
     tiny_checkpoint: Path, kernels: None
 ) -> None:
-    flags = ("--max-concurrent-requests", "1", "--threads", "1", "--sentence-cache-bytes", "0")
-    texts = ["the cat sees the old dog " * 3] * 100
+    flags = ("--max-concurrent-requests", "1", "--threads", "1", "--sentence-cache-bytes", "0",
+             "--request-timeout", "600")  # fmt: skip
+    texts = ["the cat sees the old dog " * 3] * 50
     body = {"text": texts, "target": "fr", "beam_size": 8, "stream": True}
     quick = {"text": "cat", "target": "fr", "beam_size": 1}
     with serving(tiny_checkpoint, *flags) as (_, client):

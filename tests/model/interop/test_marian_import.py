@@ -300,7 +300,7 @@ def test_no_folder_at_all(tmp_path: Path) -> None:
         import_marian(tmp_path / "file", tmp_path / "ours")
 
 
-def test_what_is_there_is_not_overwritten(make_folder: MakeFolder, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(make_folder: MakeFolder, tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     with pytest.raises(CheckpointError, match="not overwritten"):
         import_marian(make_folder(), tmp_path)

@@ -35,7 +35,7 @@ def test_they_may_be_empty_or_one_number(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_what_is_not_written_takes_no_memory() -> None:
+def test_untouched_pages_take_no_memory() -> None:
     before = resident()
     array = lazy_zeros((ROWS, ROW), np.uint8)
     array[0] = 1

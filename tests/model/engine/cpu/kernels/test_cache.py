@@ -99,7 +99,7 @@ def test_digests_are_of_all_that_kernels_depend_on_and_little_more() -> None:
     assert found > 8
 
 
-def test_where_nothing_can_be_written_links_to_what_is_there_are_used(
+def test_a_read_only_cache_is_used_through_links(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = cache.kernel_folder()
@@ -169,15 +169,23 @@ class Processes:
         return {one: one.read_bytes() for one in found if one.is_file()}
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with the kernel."""
+    processes = Processes(tmp_path_factory.mktemp("compiled"))
+    assert processes.run().startswith("compiling kernels")
+    return processes.folder / "cache"
+
+
 @pytest.fixture
-def processes(tmp_path: Path) -> Processes:
+def processes(tmp_path: Path, compiled: Path) -> Processes:
+    shutil.copytree(compiled, tmp_path / "cache")
     return Processes(tmp_path)
 
 
-def test_kernels_behind_links_are_used_and_what_is_compiled_anew_takes_their_place(
+def test_kernels_behind_links_are_used_and_replaced_when_compiled_again(
     processes: Processes,
 ) -> None:
-    assert processes.run().startswith("compiling kernels")
     before = processes.kept()
     assert processes.run("confined") == ""
     os.utime(processes.file, (1, 1))
@@ -195,8 +203,7 @@ def test_loading_registers_nothing_that_only_the_compiler_needs(processes: Proce
     assert processes.run(file=file) == "False\n"
 
 
-def test_equal_sources_in_another_place_use_what_was_compiled(processes: Processes) -> None:
-    assert processes.run().startswith("compiling kernels")
+def test_equal_sources_in_another_folder_use_the_compiled_kernels(processes: Processes) -> None:
     before = processes.kept()
     copy = processes.write("there", KERNEL)
     os.utime(copy, (1, 1))
@@ -208,7 +215,6 @@ def test_equal_sources_in_another_place_use_what_was_compiled(processes: Process
 
 
 def test_damaged_files_are_replaced(processes: Processes) -> None:
-    processes.run()
     for pattern, size in (("*.nbi", 0), ("*.nbi", 20), ("*.nbc", 1000)):
         for file, content in processes.kept(pattern).items():
             file.write_bytes(content[:size])
@@ -217,7 +223,6 @@ def test_damaged_files_are_replaced(processes: Processes) -> None:
 
 
 def test_a_folder_that_cannot_be_written_costs_a_compilation(processes: Processes) -> None:
-    processes.run()
     [index] = processes.kept("*.nbi")
     shutil.rmtree(index.parent)
     index.parent.write_text("not a folder")
@@ -229,18 +234,18 @@ def test_a_folder_that_cannot_be_written_costs_a_compilation(processes: Processe
 
 def test_processes_add_to_one_index_at_the_same_time(processes: Processes) -> None:
     """An entry may be lost, and is compiled again; none may have the code of another."""
-    file = processes.write("there", KERNEL + "x = eval(sys.argv[1])\nassert double(x) == x + x\n")
+    text = "for x in map(eval, sys.argv[1:]): assert double(x) == x + x\n"
+    file = processes.write("there", KERNEL + text)
     values = ("2.5", "2j", "True")
     for process in [processes.start(value, file=file) for value in values]:
         _, error = process.communicate()
         assert process.returncode == 0, error
-    for value in values:
-        processes.run(value, file=file)
-        assert processes.run(value, file=file) == ""
+    processes.run(*values, file=file)
+    assert processes.run(*values, file=file) == ""
     assert not processes.kept("*.tmp.*")
 
 
-def test_where_there_is_no_place_for_a_cache_an_empty_one_is_made(
+def test_without_a_folder_for_the_cache_a_temporary_one_is_made(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root.parents[1].write_text("not a folder")
@@ -269,7 +274,7 @@ def test_a_user_without_a_home_has_a_cache_all_the_same(
         call()
 
 
-def test_where_nothing_at_all_can_be_written_nothing_is_kept(
+def test_without_any_writable_folder_nothing_is_kept(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "TemporaryFile", raises)

@@ -65,7 +65,7 @@ def weighted(
 
 
 def padded_with(value: float, x: Floats, at: int) -> Floats:
-    """x from place `at` on, among other numbers, which must not matter."""
+    """x from index `at` on, among other numbers, which must not matter."""
     whole = np.full(at + len(x) + 16, value, np.float32)
     whole[at : at + len(x)] = x
     return whole

@@ -6,7 +6,7 @@ from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 
 @pytest.mark.parametrize(("n_inputs", "n_outputs"), SHAPES)
-def test_what_is_packed_is_there_and_zero_around_it(n_inputs: int, n_outputs: int) -> None:
+def test_packed_values_are_surrounded_by_zeros(n_inputs: int, n_outputs: int) -> None:
     weights = [normal(n_outputs, n_inputs, seed=seed) for seed in range(3)]
     biases = [normal(n_outputs, seed=seed) for seed in range(3)]
     exact, quantised = pack_float32(weights, biases, -1.0), pack_int8(weights, biases, -1.0)
