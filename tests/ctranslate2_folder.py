@@ -169,7 +169,7 @@ def write_folder(
 
 
 def with_side(spec: TransformerSpec, side: Any) -> None:
-    """Replace a side by one with other options; what its weights do not set is filled with ones."""
+    """Replace a side by one with other options; weights that it lacks are filled with ones."""
     name = "encoder" if hasattr(side, "embeddings_merge") else "decoder"
     given: dict[str, Any] = {}
     getattr(spec, name)._visit(lambda _, path, value: given.update({path: value}))

@@ -68,7 +68,7 @@ def test_wheels_that_the_docs_name_have_its_version() -> None:
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "SECURITY.md"])
-def test_what_contributors_are_pointed_to_is_there(page: str) -> None:
+def test_paths_in_the_pages_for_contributors_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     paths = re.findall(r"`((?:\w+/)+[\w.]*)`", text) + re.findall(r"\]\(([^):#]+)[)#]", text)
     assert len(paths) > 1

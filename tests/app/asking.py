@@ -20,7 +20,7 @@ async def answered(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
 
 
 async def native_text(client: httpx.AsyncClient, text: str, **fields: Any) -> str:
-    """The translation in attend's own form, to French if nothing else is said."""
+    """Return the translation in the native dialect, into French by default."""
     answer = await answered(client, **{"text": text, "target": "fr"} | fields)
     translated: str = answer["translations"][0]["text"]
     return translated

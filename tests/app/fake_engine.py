@@ -70,7 +70,7 @@ class FakeEngine:
                 self.cancelled.append(job.source_ids[1])
 
     def progress(self) -> list[Progress]:
-        """A token more of what streams, as long as there is one."""
+        """The next token of each streaming job, while there is one."""
         news = []
         for job, left in self._left.values():
             ids = list(reversed(job.source_ids[1:-1]))

@@ -169,7 +169,7 @@ async def test_an_unfinished_request_is_served_by_the_new_models(models: Models)
         assert (await asked).status_code == 200
 
 
-async def test_what_fails_to_load_leaves_everything_as_it_was(models: Models) -> None:
+async def test_a_failed_load_leaves_everything_unchanged(models: Models) -> None:
     async with models.serving() as (app, client):
         lifecycle: Lifecycle = app.state.lifecycle
         before = lifecycle.started

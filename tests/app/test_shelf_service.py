@@ -62,7 +62,7 @@ def states(client: httpx.AsyncClient) -> dict[str, str]:
     return {one.model: one.state for one in (info, *info.others)}
 
 
-async def test_models_are_known_at_once_and_loaded_when_they_are_asked_for(
+async def test_models_are_known_at_once_and_loaded_on_demand(
     serve: Serve, shelf: Path, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
@@ -131,7 +131,7 @@ async def test_every_route_loads_what_it_needs(serve: Serve, shelf: Path) -> Non
         assert set(states(client).values()) == {"known", "loaded"}
 
 
-async def test_what_cannot_be_is_refused_without_loading(serve: Serve, shelf: Path) -> None:
+async def test_impossible_requests_are_refused_without_loading(serve: Serve, shelf: Path) -> None:
     body = {"text": "chat", "source": "fr", "target": "en", "beam_size": 1, "alternatives": 3}
     async with serve(checkpoint=(), models=shelf) as client:
         assert (await client.post("/translate", json=body)).status_code == 422
@@ -151,7 +151,7 @@ async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> N
     assert float(n_evictions) >= 2
 
 
-async def test_a_model_that_does_not_load_is_told_and_others_go_on(
+async def test_a_model_that_does_not_load_is_reported_and_others_go_on(
     serve: Serve, shelf: Path
 ) -> None:
     weights = shelf / "en-de" / "model.safetensors"
@@ -343,7 +343,7 @@ async def test_a_script_that_no_model_writes_is_refused_in_every_dialect(
         ({"models": "nowhere"}, "nowhere: No such file or directory; expected a folder of models"),
     ],
 )
-def test_what_is_not_there_is_told_at_the_start(
+def test_missing_models_are_reported_at_the_start(
     shelf: Path, settings: dict[str, str], said: str
 ) -> None:
     with pytest.raises(Exception, match=said):
@@ -362,7 +362,7 @@ def known(name: str, *directions: tuple[str, str], shelved: bool = True) -> Know
     return KnownModel(config, slot, facts, name if shelved else None)
 
 
-def test_of_models_for_one_direction_the_most_special_is_used() -> None:
+def test_the_most_specific_model_of_a_direction_is_used() -> None:
     many = known("many", ("en", "de"), ("en", "fr"), ("en", "zh-Hant"))
     few, fewer = known("few", ("en", "DE"), ("en", "fr")), known("fewer", ("en", "fr"))
     given = known("given", ("en", "fr"), ("en", "es"), ("en", "it"), shelved=False)

@@ -61,7 +61,7 @@ def test_layers_that_add_least_are_left_out() -> None:
     assert main_layers(weights, 2) == [0, 2]
 
 
-def test_what_cannot_be_widened_is_refused(tmp_path: Path) -> None:
+def test_models_that_cannot_be_widened_are_refused(tmp_path: Path) -> None:
     post = checkpoint(tmp_path, SMALL.model_copy(update={"norm_order": "post"}))
     with pytest.raises(ValueError, match="only models as attend trains them"):
         widened(post, LARGE, 600)

@@ -154,7 +154,7 @@ def test_grafana_finds_prometheus_and_the_dashboard() -> None:
     assert queried == {source["uid"]}
 
 
-def test_the_panels_have_their_own_ids_and_places() -> None:
+def test_the_panels_have_their_own_ids_and_positions() -> None:
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(set(ids)) == len(ids)
     taken: set[tuple[int, int]] = set()

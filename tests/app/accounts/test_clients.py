@@ -75,7 +75,7 @@ def test_more_than_a_minutes_worth_is_given_once_and_paid_for() -> None:
     assert refused(limit, "a", 90) == 60
 
 
-def test_what_is_refused_costs_nothing() -> None:
+def test_refused_requests_cost_nothing() -> None:
     clock = FakeClock()
     limit = RateLimit(60, "characters", clock)
     limit.take("a", 50)
@@ -120,7 +120,7 @@ async def test_characters_are_counted_over_all_texts(serve: Serve) -> None:
     assert answers[1].headers["Retry-After"] == "12"
 
 
-async def test_holders_of_keys_are_told_apart(serve: Serve) -> None:
+async def test_holders_of_keys_have_limits_of_their_own(serve: Serve) -> None:
     async with serve(FakeEngine(), requests_per_minute=1, api_keys="one,two") as client:
         codes = []
         for key in ("one", "two", "one", "two"):

@@ -107,7 +107,7 @@ async def test_a_translation_too_large_to_store_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize("when", ["before it begins", "while it is translated"])
-async def test_what_is_deleted_stops_and_is_refunded(when: str) -> None:
+async def test_a_deleted_document_stops_and_is_refunded(when: str) -> None:
     desk = Desk()
     job = desk.submit()
     task = job.task

@@ -37,7 +37,7 @@ def test_csv_has_quotes_and_may_name_the_languages() -> None:
         ("a,b\x00", "csv", "Entry 1 has a control|Invalid CSV"),
     ],
 )
-def test_the_first_fault_is_told(text: str, form: EntriesFormat, reason: str) -> None:
+def test_the_first_fault_is_reported(text: str, form: EntriesFormat, reason: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         parse_entries(text, form)
     [fault] = caught.value.errors

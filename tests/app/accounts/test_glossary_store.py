@@ -35,7 +35,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GlossarySt
     opened.close()
 
 
-def test_what_is_stored_is_found_again_until_it_is_removed(store: GlossaryStore) -> None:
+def test_a_stored_glossary_is_found_until_it_is_removed(store: GlossaryStore) -> None:
     stored = store.add("", "Animals", BOTH)
     assert stored.name == "Animals"
     assert stored.dictionaries == (
@@ -122,7 +122,7 @@ def test_before_it_is_open_there_is_nothing_to_ask() -> None:
         GlossaryStore().all_of("")
 
 
-def test_a_full_disk_is_told_apart_and_what_was_stored_stays(tmp_path: Path) -> None:
+def test_a_full_disk_has_its_own_error_and_stored_glossaries_stay(tmp_path: Path) -> None:
     store = GlossaryStore(tmp_path)
     store.open()
     kept = store.add("", "kept", BOTH)
@@ -136,7 +136,7 @@ def test_a_full_disk_is_told_apart_and_what_was_stored_stays(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("trouble", ["read-only", "locked", "broken"])
-def test_a_file_that_cannot_be_changed_is_told_so(tmp_path: Path, trouble: str) -> None:
+def test_a_file_that_cannot_be_changed_has_its_own_error(tmp_path: Path, trouble: str) -> None:
     store = GlossaryStore(tmp_path)
     store.open()
     kept = store.add("", "kept", BOTH)

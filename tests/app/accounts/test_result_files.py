@@ -43,7 +43,7 @@ def test_so_many_files_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [store.get(name) is None for name in (first, second, third)] == [True, False, False]
 
 
-def test_what_was_removed_makes_room() -> None:
+def test_removed_files_free_their_space() -> None:
     store = FileStore(10, clock=FakeClock())
     first, second = store.put(file(5)), store.put(file(5))
     store.remove(second)

@@ -30,7 +30,7 @@ def opened(folder: Path, clock: Clock | None = None) -> UsageLedger:
     return ledger
 
 
-def test_what_fails_costs_nothing() -> None:
+def test_failed_requests_cost_nothing() -> None:
     ledger = UsageLedger()
 
     def fail() -> None:

@@ -15,7 +15,7 @@ ENGLISH = ["A dog.", "", "The weather is nice today.", "The old cat sees a green
 
 @pytest.fixture
 def perfect(tiny_checkpoint: Path, tmp_path: Path) -> Path:
-    """A test file, English first, whose French is what the checkpoint says."""
+    """A test file, English first, whose French is the checkpoint's translation."""
     loaded = load_checkpoint(tiny_checkpoint)
     sentence = partial(
         Sentence, codec=loaded.tokenizer, direction=("en", "fr"), max_tokens=128,

@@ -17,7 +17,7 @@ def test_import_of_an_export_is_equal(
         assert (tmp_path / "ours" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_ctranslate2_faults_are_told(
+def test_ctranslate2_faults_are_reported(
     attend: Attend, make_folder: MakeFolder, tmp_path: Path
 ) -> None:
     attend("import", "marian", make_folder(), tmp_path / "ours")

@@ -89,7 +89,7 @@ def test_json_of_a_line(attend: Attend, tiny_checkpoint: Path, expected: list[st
     assert record["score"] < 0
 
 
-def test_a_translation_cut_at_the_limit_is_said(attend: Attend, tiny_checkpoint: Path) -> None:
+def test_a_translation_cut_at_the_limit_is_reported(attend: Attend, tiny_checkpoint: Path) -> None:
     result = attend("translate", "--checkpoint", tiny_checkpoint, "--json", stdin="\nA dog.\n")
     record = json.loads(result.stdout.splitlines()[1])
     assert "length_capped" in record["flags"]  # random weights do not know when to end

@@ -147,7 +147,7 @@ async def test_one_that_raises_does_not_keep_the_others_from_being_made() -> Non
     assert raised == [error]
 
 
-def test_what_comes_after_the_end_is_dropped(recwarn: pytest.WarningsRecorder) -> None:
+def test_items_after_the_end_are_dropped(recwarn: pytest.WarningsRecorder) -> None:
     loop = asyncio.new_event_loop()
     callbacks = Callbacks(loop)
     loop.close()

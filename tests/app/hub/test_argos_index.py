@@ -55,7 +55,7 @@ def test_the_index_is_at_an_address_or_in_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '[{"links": "x"}]', "[" * 100_000])
-def test_what_is_not_an_index_is_refused_in_one_line(content: str) -> None:
+def test_an_invalid_index_is_refused_in_one_line(content: str) -> None:
     with pytest.raises(PullError, match="not an index of Argos's packages") as caught:
         read_index(server(lambda _: httpx.Response(200, text=content)), URL)
     assert "\n" not in str(caught.value)

@@ -47,7 +47,7 @@ def test_the_recipe_says_where_corpora_are_from() -> None:
     assert archive_of(CORPORA, "europarl", "de").path == "v7/de-en.tgz"
 
 
-def test_what_cannot_be_fetched_says_where_it_is_from() -> None:
+def test_a_corpus_that_cannot_be_fetched_names_its_source() -> None:
     with pytest.raises(PullError, match=r"from: https://github\.com/mdn\. Licence: CC BY-SA"):
         archive_of(CORPORA, "mdn", "fr")
     with pytest.raises(PullError, match="no such corpus; there are: tatoeba, europarl"):

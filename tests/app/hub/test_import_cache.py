@@ -71,7 +71,7 @@ def test_unchanged_files_are_not_read_again(
     assert checkpoint_folder(folder, cache) != first
 
 
-def test_of_two_imports_one_is_kept(
+def test_one_of_two_concurrent_imports_is_kept(
     make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_folder()

@@ -67,19 +67,19 @@ def test_codes_are_those_served() -> None:
     assert detector.detect("Jeg vet ikke hva du snakker om.")[0].language == "NO"
 
 
-def test_of_one_language_there_is_no_choice_but_others_are_told_from_it() -> None:
+def test_a_single_language_is_still_distinguished_from_others() -> None:
     alone = LanguageDetector(["en"])
     assert [(one.language, one.confidence) for one in alone.detect("Guacamole")] == [("en", 1.0)]
     assert alone.detect("Ich habe keine Zeit.")[0].language == "de"
     assert "en" not in {one.language for one in alone.detect("Привет")}
 
 
-def test_languages_unknown_to_lingua_are_never_told() -> None:
+def test_languages_unknown_to_lingua_are_never_detected() -> None:
     assert LanguageDetector(["x-tlh"]).detect("The house is green.") == []
     assert LanguageDetector(["x-tlh", "en"]).detect("The house is green.")[0].language == "en"
 
 
-def test_a_text_is_always_told_alike() -> None:
+def test_detection_is_deterministic() -> None:
     text = "The green house and the old dog, aujourd'hui avec le chat."
     once = EN_FR.detect(text)
     assert all(EN_FR.detect(text) == once for _ in range(200))

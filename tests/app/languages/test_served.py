@@ -44,7 +44,7 @@ def test_several_directions(source: str | None, target: str | None, pointer: str
     assert [error.pointer for error in failure.value.errors] == [pointer]
 
 
-def test_chinese_is_the_simplified_unless_a_place_says_otherwise() -> None:
+def test_chinese_is_simplified_unless_its_region_has_the_traditional() -> None:
     both = Languages([("en", "zh-Hans"), ("en", "zh-Hant")])
     for said, code in (
         ("zh", "zh-Hans"), ("ZH-HANS", "zh-Hans"), ("zho_Hant", "zh-Hant"), ("zh-HK", "zh-Hant"),
@@ -233,7 +233,7 @@ def test_a_pair_has_two_languages() -> None:
     assert refused.value.errors[0].pointer == "/target"
 
 
-def test_a_pivot_is_not_taken_where_directions_are_asked_for() -> None:
+def test_directions_do_not_pivot() -> None:
     with pytest.raises(UnknownLanguagesError):
         SEVERAL.resolve("fr", "de")
 

@@ -107,7 +107,7 @@ def test_the_stages_of_a_request() -> None:
     assert of(series, "attend_request_input_tokens_bucket", le="4.0") == 0
 
 
-def test_gauges_are_read_when_asked_for() -> None:
+def test_gauges_are_read_at_each_scrape() -> None:
     metrics = Metrics()
     assert of(told(metrics), "attend_queue_size") == 0
     metrics.watch(lambda: Gauges(1, 2, 3, 4, 5, 6))

@@ -32,7 +32,7 @@ PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
     ["", "00", TRACE, f"00-{TRACE.upper()}-00f067aa0ba902b7-01", PARENT[:-1], PARENT + SECRET,
      f"00-{'0' * 32}-00f067aa0ba902b7-01"],
 )  # fmt: skip
-def test_what_is_no_traceparent_is_no_trace(header: str) -> None:
+def test_an_invalid_traceparent_starts_no_trace(header: str) -> None:
     assert trace_id(header) is None
 
 

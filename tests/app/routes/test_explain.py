@@ -158,7 +158,7 @@ async def test_it_needs_a_single_search(
             assert told in fault["detail"]
 
 
-async def test_an_engine_that_fails_is_told_without_the_text(serve: Serve) -> None:
+async def test_the_error_of_a_failed_engine_omits_the_text(serve: Serve) -> None:
     class Failing(FakeEngine):
         def trace(self, *_: Any) -> Any:
             raise RuntimeError(SECRET)

@@ -25,7 +25,7 @@ def engine(tiny_checkpoint: Path) -> Callable[..., GarblingEngine]:
     return partial(GarblingEngine, folder=tiny_checkpoint)
 
 
-async def test_numbers_are_corrected_or_flagged_with_their_places(
+async def test_numbers_are_corrected_or_flagged_with_their_spans(
     serve: Serve, engine: Callable[..., GarblingEngine]
 ) -> None:
     async with serve(engine()) as client:
@@ -46,7 +46,7 @@ async def test_numbers_are_corrected_or_flagged_with_their_places(
         assert fault["target"] == []
 
 
-async def test_a_place_is_where_the_text_is_also_far_into_it(
+async def test_a_span_is_right_far_into_the_text_too(
     serve: Serve, engine: Callable[..., GarblingEngine]
 ) -> None:
     text = "The cat. " * 200 + "The dog sees 42 cats."

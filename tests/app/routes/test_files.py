@@ -236,7 +236,7 @@ async def test_an_upload_has_only_so_long(serve: Serve) -> None:
     assert answer.json() == {"error": "the file did not arrive within 0.05 s"}
 
 
-async def test_a_name_is_no_path_and_json_may_be_asked_for(client: Client) -> None:
+async def test_a_name_is_no_path_and_json_is_accepted(client: Client) -> None:
     for name in ("../../a b.json", "C:\\x\\a b.json"):
         answer = await send(client, name, b'["The house"]', "application/json")
         fetched = await client.get(answer.json()["translatedFileUrl"])

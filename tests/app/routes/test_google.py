@@ -47,7 +47,7 @@ async def test_detection(client: Client) -> None:
     assert nothing == {"language": "en", "confidence": 0, "isReliable": False}
 
 
-async def test_languages_have_names_if_asked(client: Client) -> None:
+async def test_languages_have_names_on_request(client: Client) -> None:
     plain = content(await client.get(V2 + "/languages"))
     assert plain == {"data": {"languages": [{"language": "en"}, {"language": "fr"}]}}
     named = content(await client.get(V2 + "/languages?target=en"))["data"]["languages"]

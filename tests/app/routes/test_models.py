@@ -49,7 +49,7 @@ async def test_openapi_names_only_what_it_defines_and_its_examples_work(served: 
     assert "HTTPValidationError" not in schemas
 
 
-async def test_what_needs_no_key_is_made_once(
+async def test_answers_that_need_no_key_are_made_once(
     served: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = [(await served.get(path)).content for path in MADE_ONCE]

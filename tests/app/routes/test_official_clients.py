@@ -156,7 +156,7 @@ class TestDeepL:
             client.translate_text("the cat", source_lang="EN", target_lang="FR")
         assert failed.value.should_retry
 
-    def test_what_there_is_not(self, deepl_client: deepl.DeepLClient) -> None:
+    def test_unsupported_functions(self, deepl_client: deepl.DeepLClient) -> None:
         with pytest.raises(deepl.DeepLException, match="does not support improving texts"):
             deepl_client.rephrase_text("cat")
 
@@ -173,7 +173,7 @@ def _waiting_server(checkpoint: Path, **settings: Any) -> Iterator[tuple[FakeEng
 
 
 def _occupy(url: str, engine: FakeEngine) -> threading.Thread:
-    """Take the only place, until the engine's gate opens."""
+    """Take the only slot, until the engine's gate opens."""
     engine.in_step.clear()
     body = {"text": "cat", "target": "fr"}
     thread = threading.Thread(

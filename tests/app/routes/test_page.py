@@ -27,7 +27,7 @@ async def test_a_document_forbids_what_it_does_not_need(client: Client, path: st
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-async def test_what_a_document_loads_is_there_for_ever(client: Client, path: str) -> None:
+async def test_files_that_a_document_loads_are_immutable(client: Client, path: str) -> None:
     document = (await client.get(path)).text
     addresses = re.findall(r'(?:src|href)="(web/[^"]+)"', document)
     assert addresses
@@ -38,7 +38,7 @@ async def test_what_a_document_loads_is_there_for_ever(client: Client, path: str
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_what_is_known_is_not_sent_again(client: Client) -> None:
+async def test_known_files_are_not_sent_again(client: Client) -> None:
     first = await client.get("/")
     again = await client.get("/", headers={"If-None-Match": first.headers["etag"]})
     head = await client.head("/")
@@ -47,7 +47,7 @@ async def test_what_is_known_is_not_sent_again(client: Client) -> None:
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_who_cannot_unpack_gets_it_plain(client: Client) -> None:
+async def test_clients_that_cannot_decompress_get_plain_files(client: Client) -> None:
     packed = await client.get("/", headers={"Accept-Encoding": "gzip"})
     plain = await client.get("/", headers={"Accept-Encoding": "identity"})
     assert packed.headers["content-encoding"] == "gzip"

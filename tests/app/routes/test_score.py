@@ -109,7 +109,7 @@ async def test_a_bad_field_is_named(serve: Serve, fields: dict[str, Any], pointe
     assert [error["pointer"] for error in document["errors"]] == [pointer]
 
 
-async def test_what_the_model_cannot_read_at_once_is_refused(served: Client) -> None:
+async def test_texts_beyond_the_models_length_are_refused(served: Client) -> None:
     long = SECRET + " the cat" * 100
     for side in ("text", "translation"):
         response = await served.post("/score", json=PAIR | {side: long})
@@ -119,7 +119,7 @@ async def test_what_the_model_cannot_read_at_once_is_refused(served: Client) -> 
 
 
 @pytest.mark.parametrize("side", ["text", "translation"])
-async def test_what_it_certainly_cannot_is_refused_before_it_is_tokenised(
+async def test_texts_far_beyond_its_length_are_refused_before_tokenisation(
     served: Client, monkeypatch: pytest.MonkeyPatch, side: str
 ) -> None:
     monkeypatch.setattr(Tokenizer, "encode_source", None)

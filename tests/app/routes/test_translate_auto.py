@@ -52,7 +52,7 @@ async def test_if_all_are_in_the_target_language_nothing_is_answered(served: Cli
     assert answer["usage"] == {"characters": len(FR), "source_tokens": 0, "target_tokens": 0}
 
 
-async def test_markup_is_told_by_what_is_read_of_it(served: Client) -> None:
+async def test_the_language_of_markup_is_that_of_its_text(served: Client) -> None:
     markup = f"<div lang='en'><style>the house is green</style><!-- the house --><p>{FR}</p></div>"
     answer = await answered(served, text=markup, source="auto", format="html")
     assert answer["translations"][0]["source"] == "fr"

@@ -28,7 +28,7 @@ def says(text: str, *terms: str) -> bool:
 
 
 def is_flagged(answer: dict[str, Any]) -> bool:
-    """Whether terms had no place, as in most translations of a model with random weights."""
+    """Whether terms could not be placed, as in most translations of a model with random weights."""
     return "glossary_unmet" in answer["flags"]
 
 

@@ -40,7 +40,7 @@ async def test_retry_after_is_the_bounded_forecast(forecast: float, retry_after:
     assert refused.value.retry_after == retry_after
 
 
-async def test_who_could_not_be_answered_in_time_is_not_admitted_unless_nobody_else_is() -> None:
+async def test_requests_that_would_miss_their_deadline_are_refused_unless_alone() -> None:
     admission = Admission(10, forecast=lambda: 99.0, delay=lambda: 5.0)
     async with admission.slot(1):
         await take(admission, timeout=5 / MAX_DELAY_FRACTION + 0.1)
@@ -50,7 +50,7 @@ async def test_who_could_not_be_answered_in_time_is_not_admitted_unless_nobody_e
     assert admission.n_admitted == 0
 
 
-async def test_the_deadline_is_by_the_clock_and_places_taken_are_counted() -> None:
+async def test_the_deadline_is_by_the_clock_and_taken_slots_are_counted() -> None:
     admission = Admission(2, forecast=lambda: 0.5, clock=lambda: 100.0)
     assert admission.n_admitted == 0
     async with admission.slot(5) as deadline:
@@ -59,7 +59,7 @@ async def test_the_deadline_is_by_the_clock_and_places_taken_are_counted() -> No
 
 
 @pytest.mark.parametrize("failure", [ValueError, TimeoutError, asyncio.CancelledError])
-async def test_a_failure_is_passed_on_and_frees_the_place(failure: type[BaseException]) -> None:
+async def test_a_failure_is_passed_on_and_frees_the_slot(failure: type[BaseException]) -> None:
     admission = Admission(1, forecast=lambda: 0.5)
     with pytest.raises(failure):
         async with admission.slot(10):
@@ -67,7 +67,7 @@ async def test_a_failure_is_passed_on_and_frees_the_place(failure: type[BaseExce
     await take(admission)
 
 
-async def test_the_deadline_cancels_the_work_and_frees_the_place() -> None:
+async def test_the_deadline_cancels_the_work_and_frees_the_slot() -> None:
     admission = Admission(1, forecast=lambda: 0.5)
     with pytest.raises(DeadlineExceededError, match=r"within 0.01 s"):
         async with admission.slot(0.01):
@@ -75,7 +75,7 @@ async def test_the_deadline_cancels_the_work_and_frees_the_place() -> None:
     await take(admission)
 
 
-async def test_places_in_turn_are_taken_in_order_and_by_those_who_still_wait() -> None:
+async def test_slots_in_turn_are_taken_in_order_and_by_waiting_requests_only() -> None:
     admission = Admission(1, forecast=lambda: 1.0)
     order: list[str] = []
     leave = asyncio.Event()
@@ -115,7 +115,7 @@ async def test_one_who_leaves_when_it_is_their_turn_wakes_the_next() -> None:
     assert got == ["third"]
 
 
-async def test_the_time_of_a_place_in_turn_begins_with_it() -> None:
+async def test_the_time_of_a_slot_in_turn_begins_with_it() -> None:
     admission = Admission(1, forecast=lambda: 1.0)
 
     async def wait() -> None:
@@ -228,7 +228,7 @@ async def test_requests_without_a_client_are_clients_of_their_own() -> None:
     assert order == ["first", "a1", "x", "y", "a2"]
 
 
-async def test_who_gives_up_makes_way_for_those_behind() -> None:
+async def test_cancelled_requests_make_way_for_those_behind() -> None:
     here = Visitors()
     await here.come("half", CAPACITY // 2)
     await here.come("large", CAPACITY)
@@ -242,7 +242,7 @@ async def test_who_gives_up_makes_way_for_those_behind() -> None:
     await here.leave("whole")
 
 
-async def test_who_is_admitted_and_gives_up_at_once_releases_the_capacity() -> None:
+async def test_a_request_cancelled_upon_admission_releases_its_capacity() -> None:
     here = Visitors()
     await here.come("first", CAPACITY)
     await here.come("second", CAPACITY)

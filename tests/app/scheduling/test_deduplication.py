@@ -34,7 +34,7 @@ async def occupied(scheduler: Scheduler, name: int = 99) -> asyncio.Task[list[Co
     return task
 
 
-async def test_what_was_answered_is_answered_again_without_the_engine() -> None:
+async def test_repeated_sentences_are_answered_without_the_engine() -> None:
     engine = FakeEngine()
     async with running(engine, cache_bytes=ROOM) as scheduler:
         first = await submit(scheduler, 11, 12)
@@ -56,7 +56,7 @@ async def test_without_room_every_sentence_is_searched() -> None:
     assert searched(engine) == [11] * 4
 
 
-async def test_what_is_under_way_is_searched_once_for_all() -> None:
+async def test_concurrent_requests_share_a_search() -> None:
     [engine] = engines = gated(1)
     async with running(engine, cache_bytes=ROOM) as scheduler:
         first = await occupied(scheduler)
@@ -87,7 +87,7 @@ async def test_the_first_to_ask_may_leave() -> None:
     assert engine.admitted == [[11], [12]]
 
 
-async def test_what_nobody_asks_for_any_more_is_dropped_and_may_be_asked_for_anew() -> None:
+async def test_an_abandoned_sentence_is_dropped_and_may_be_requested_again() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, cache_bytes=ROOM) as scheduler:
         leaving = [submit(scheduler, 11, 12), submit(scheduler, 12, 11)]
@@ -138,7 +138,7 @@ async def test_it_is_worked_on_until_the_deadline_of_the_most_patient() -> None:
         assert ids(await patient) == ids(await hasty)
 
 
-async def test_each_is_told_the_time_since_it_asked() -> None:
+async def test_each_request_reports_its_own_waiting_time() -> None:
     clock = FakeClock()
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, clock=clock, cache_bytes=ROOM) as scheduler:
@@ -216,7 +216,7 @@ async def test_a_thousand_equal_sentences_yield_to_others(is_cached: bool) -> No
     assert max(Counter(settled_in).values()) <= JOINED_AT_A_TIME + SETTLED_AT_A_TIME
 
 
-async def test_what_is_known_does_not_count_for_a_full_queue() -> None:
+async def test_cached_sentences_do_not_count_towards_a_full_queue() -> None:
     [engine] = gated(1)
     scheduler = Scheduler([engine], cache_bytes=ROOM, max_queue_tokens=10)
     scheduler.start()

@@ -24,7 +24,7 @@ def test_lists_have_less_of_an_engine_while_single_segments_come() -> None:
 
 
 def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:
-    """Sizes of the trials until all is clear, and who was found."""
+    """Sizes of the trials, and the culprits."""
     bisection = Bisection()
     present = set(range(n))
     bisection.suspect(sorted(present))
@@ -49,7 +49,7 @@ def test_halves_of_halves() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 64])
-def test_whoever_it_is_is_found_soon(n: int) -> None:
+def test_any_culprit_is_found_soon(n: int) -> None:
     for one in range(n):
         sizes, found = try_all({one}, n)
         assert found == {one}
@@ -61,7 +61,7 @@ def test_several_are_found_and_none_else() -> None:
     assert try_all(set(range(5)), 5)[1] == set(range(5))
 
 
-def test_who_left_meanwhile_is_not_tried() -> None:
+def test_sentences_that_left_meanwhile_are_not_tried() -> None:
     bisection = Bisection()
     bisection.suspect([1, 2, 3, 4])
     present = {1, 4}

@@ -100,7 +100,7 @@ async def test_outcomes_that_are_errors_do_not_take_an_engine_down() -> None:
         await submit(scheduler, 11)
 
 
-async def test_what_waits_for_an_engine_that_goes_down_is_answered() -> None:
+async def test_requests_that_wait_for_a_failing_engine_are_answered() -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         tasks = [submit(scheduler, DISASTER) for _ in range(MAX_FAILURES + 3)]
@@ -273,7 +273,7 @@ class FlakyEngine(FakeEngine):
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(seed: int) -> None:
+async def test_every_request_gets_its_own_answer_or_an_error(seed: int) -> None:
     chance = random.Random(seed)
     engines = [
         FlakyEngine(n_slots=chance.randint(1, 5), chance=random.Random(10 * seed + index))

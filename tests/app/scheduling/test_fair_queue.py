@@ -50,7 +50,7 @@ def test_turns_are_worth_a_quantum_of_tokens() -> None:
     assert names(waiting) == "aabaabaab"
 
 
-def test_what_is_left_of_a_turn_counts_at_the_next() -> None:
+def test_the_rest_of_a_turn_counts_at_the_next() -> None:
     two_thirds = QUANTUM * 2 // 3  # so one and two sentences a turn, alternating
     waiting = queue(*many(6, "a", n_tokens=two_thirds), *many(4, "b", n_tokens=QUANTUM))
     assert names(waiting) == "abaababaab"
@@ -94,7 +94,7 @@ def test_interactive_sentences_served_while_no_bulk_waits_do_not_count() -> None
     assert names(waiting).index("b") == BULK_SHARE - 1
 
 
-def test_who_was_discarded_is_not_charged_and_not_served() -> None:
+def test_discarded_requests_are_neither_charged_nor_served() -> None:
     gone, *others = many(3, "a", n_tokens=QUANTUM)
     waiting = queue(gone, *others, Item("b"))
     assert waiting.discard(gone)

@@ -138,7 +138,7 @@ async def test_a_sentence_for_which_there_is_no_memory_fails_alone() -> None:
         await asyncio.gather(submit(scheduler, 12), submit(scheduler, 14, length=20))
 
 
-async def test_what_is_not_finite_fails_its_request_alone() -> None:
+async def test_numbers_that_are_not_finite_fail_their_request_alone() -> None:
     engine = NanEngine(gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         tasks = {name: submit(scheduler, name) for name in (11, 13, 12)}
@@ -214,7 +214,7 @@ async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None
         assert scheduler.load == IDLE
 
 
-async def test_who_follows_a_sentence_that_is_tried_again_hears_nothing_twice() -> None:
+async def test_a_sentence_that_is_retried_streams_no_token_twice() -> None:
     heard: list[list[int]] = []
 
     class Listening:

@@ -51,7 +51,7 @@ async def test_a_request_that_failed_or_was_given_up_stays_so() -> None:
     assert given_up.future.cancelled()
 
 
-async def test_a_segment_asked_for_many_times_is_settled_a_few_at_a_time() -> None:
+async def test_a_segment_requested_many_times_is_settled_in_portions() -> None:
     """A sentence that a text repeats is queued in parts: the loop serves others meanwhile."""
     n_waiters = 5 * SETTLED_AT_A_TIME
     request = new_request(n_waiters)
@@ -69,7 +69,7 @@ async def test_a_segment_asked_for_many_times_is_settled_a_few_at_a_time() -> No
     assert max(after - before for before, after in pairwise(n_settled)) == SETTLED_AT_A_TIME
 
 
-async def test_a_request_is_told_once_of_the_progress_of_a_sentence_that_it_repeats() -> None:
+async def test_a_request_that_repeats_a_sentence_gets_its_progress_once() -> None:
     told: list[int] = []
 
     class Listening(Source):

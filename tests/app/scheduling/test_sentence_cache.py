@@ -21,7 +21,7 @@ def answer(*tokens: int) -> list[Hypothesis]:
 
 
 @given(ids, st.lists(hypotheses, max_size=4))
-def test_what_was_put_is_what_is_found(source_ids: tuple[int, ...], kept: list[Hypothesis]) -> None:
+def test_stored_answers_are_found(source_ids: tuple[int, ...], kept: list[Hypothesis]) -> None:
     cache = SentenceCache(1_000_000)
     assert cache.get(source_ids, OPTIONS) is None
     cache.put(source_ids, OPTIONS, kept)
@@ -45,7 +45,7 @@ def test_every_option_tells_answers_apart() -> None:
         assert cache.get([2, 5, 0], options) == answer(index)
 
 
-def test_what_was_not_asked_for_the_longest_goes_first() -> None:
+def test_the_least_recently_used_entry_is_evicted_first() -> None:
     cache = SentenceCache(1_000_000)
     cache.put([1], OPTIONS, answer(1))
     of_one = cache.n_bytes
@@ -58,7 +58,7 @@ def test_what_was_not_asked_for_the_longest_goes_first() -> None:
     assert [cache.get([name], OPTIONS) for name in (1, 3, 4)] == [answer(1), answer(3), answer(4)]
 
 
-def test_what_is_larger_than_the_cache_is_not_kept() -> None:
+def test_answers_larger_than_the_cache_are_not_kept() -> None:
     cache = SentenceCache(1000)
     cache.put([1], OPTIONS, answer(*range(10_000)))
     assert (len(cache), cache.n_bytes) == (0, 0)

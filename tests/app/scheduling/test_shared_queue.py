@@ -25,7 +25,7 @@ def explain(engine: Engine) -> Floats:
 
 
 def joined() -> tuple[SharedQueue, InFlight]:
-    """A queue and what its only engine has."""
+    """A queue and the sentences in flight in its only engine."""
     queue = SharedQueue()
     return queue, queue.join(nothing)
 
@@ -76,7 +76,7 @@ async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> 
         queue.submit([explanation])
 
 
-async def test_what_does_not_fit_stays_the_next() -> None:
+async def test_a_sentence_that_does_not_fit_stays_first() -> None:
     queue, mine = joined()
     first, second = new_request(2).queued
     queue.submit([first, second])
@@ -85,7 +85,7 @@ async def test_what_does_not_fit_stays_the_next() -> None:
     assert list(mine.segments) == [first.job.id]
 
 
-async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
+async def test_dropped_sentences_leave_the_queue_and_are_cancelled_in_engines() -> None:
     queue, mine = joined()
     in_flight, waiting = new_request(2).queued
     queue.submit([in_flight, waiting])
@@ -118,7 +118,7 @@ async def test_in_flight_counts_tokens_and_forgives_ids_it_does_not_know() -> No
     assert (len(in_flight), in_flight.n_tokens) == (0, 0)
 
 
-async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> None:
+async def test_new_and_dropped_sentences_interrupt_working_engines() -> None:
     queue = SharedQueue()
     interrupted: list[int] = []
     mine = queue.join(lambda: interrupted.append(1))

@@ -34,7 +34,7 @@ def listen(scheduler: Scheduler, ear: Heard, *names: int) -> asyncio.Task[list[C
     return asyncio.create_task(translate(scheduler, sources, OPTIONS, ear=ear))
 
 
-async def test_what_is_certain_is_told_before_the_end() -> None:
+async def test_certain_tokens_are_streamed_before_the_end() -> None:
     ear = Heard()
     async with running(FakeEngine(n_steps=3, steps_of={12: 2})) as scheduler:
         answers = await listen(scheduler, ear, 11, 12)
@@ -58,7 +58,7 @@ async def test_nothing_streams_where_nobody_listens() -> None:
     assert streams == [False, True]
 
 
-async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -> None:
+async def test_a_joining_listener_gets_all_certain_tokens_and_none_after_leaving() -> None:
     [engine] = engines = gated(1, n_steps=3)
     first, second, third = Heard(), Heard(), Heard()
     async with running(engine, cache_bytes=1_000_000) as scheduler:
@@ -78,7 +78,7 @@ async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -
     assert (third.heard, third.done) == ([], [0])
 
 
-async def test_who_listens_does_not_wait_for_one_that_does_not_stream() -> None:
+async def test_a_streaming_request_does_not_wait_for_one_that_does_not_stream() -> None:
     [engine] = engines = gated(1, n_steps=3)
     ear = Heard()
     async with running(engine, cache_bytes=1_000_000) as scheduler:

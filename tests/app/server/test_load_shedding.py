@@ -196,7 +196,7 @@ async def test_a_cancelled_request_holds_nobody_up() -> None:
 
 
 class Loop:
-    """An event loop with one timer, which is called when the test says."""
+    """An event loop with one timer, which the test calls."""
 
     def __init__(self) -> None:
         self.now = 100.0

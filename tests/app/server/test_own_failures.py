@@ -82,7 +82,7 @@ async def test_a_broken_engine_is_reported_and_used_again(serve: Serve, logged: 
     assert SECRET not in json.dumps(lines)
 
 
-async def test_what_nobody_foresaw_is_an_internal_error(serve: Serve, logged: Logged) -> None:
+async def test_an_unexpected_exception_is_an_internal_error(serve: Serve, logged: Logged) -> None:
     async with serve(BrokenEngine()) as client:
         body = {"text": SECRET, "target": "fr", "attention": True}
         response = await client.post("/translate", json=body)

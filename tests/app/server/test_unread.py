@@ -74,7 +74,7 @@ def limits(write_timeout: float = 1.0, max_unsent_bytes: int = 10**9) -> Connect
 
 
 @pytest.mark.parametrize("path", [b"", b"stream"])
-async def test_who_never_reads_is_left(path: bytes) -> None:
+async def test_a_client_that_never_reads_is_disconnected(path: bytes) -> None:
     async with serving(limits()) as (app, server, port):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET % path)

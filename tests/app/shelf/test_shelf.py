@@ -81,7 +81,7 @@ def loaded(shelf: Shelf[FakeModel]) -> list[str]:
     return [slot.name for slot in shelf.slots if slot.model]
 
 
-async def test_a_model_is_loaded_when_it_is_asked_for_and_only_once() -> None:
+async def test_a_model_is_loaded_on_demand_and_only_once() -> None:
     [slot, _], [maker, other] = slots(2)
     metrics = Metrics()
     shelf = Shelf([slot], metrics=metrics)
@@ -188,7 +188,7 @@ async def test_one_load_at_a_time_in_the_order_of_requests_and_others_do_not_wai
     await second
 
 
-async def test_a_request_waits_within_its_deadline_and_is_told_when_to_come_back() -> None:
+async def test_a_request_waits_within_its_deadline_and_gets_a_time_to_retry() -> None:
     (a,), [maker] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
     now = asyncio.get_running_loop().time()
@@ -239,7 +239,7 @@ def slow(clock: Clock, seconds: float) -> Callable[[], FakeModel]:
     return load
 
 
-async def test_what_nobody_waits_for_any_more_is_not_loaded() -> None:
+async def test_models_without_waiting_requests_are_not_loaded() -> None:
     gate = threading.Semaphore(0)
     (a, b), makers = slots(2)
     makers[0].gate = gate
@@ -273,7 +273,7 @@ async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> N
 
 
 @pytest.mark.parametrize("where", ["load", "start"])
-async def test_a_failure_is_told_and_tried_again_after_a_pause(where: str) -> None:
+async def test_a_failed_load_is_reported_and_retried_after_a_pause(where: str) -> None:
     clock, metrics = Clock(), Metrics()
     (a, b), makers = slots(2)
     failure = CheckpointError("a/model.safetensors: no such file")
@@ -327,7 +327,7 @@ async def test_a_model_that_works_no_more_is_loaded_again() -> None:
     assert model.stopped == 1
 
 
-async def test_one_that_was_there_from_the_start_is_lent_as_it_is() -> None:
+async def test_a_permanent_model_is_leased_as_it_is() -> None:
     model = FakeModel(works=False)
     slot = ModelSlot("fixed", lambda: model, 10, pinned=True, permanent=True, model=model)
     shelf = Shelf([slot], max_bytes=1)
@@ -365,7 +365,7 @@ async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
     assert not Shelf([twin]).adopt(Shelf([unloaded]), unloaded, twin)
 
 
-async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone() -> None:
+async def test_random_use_never_exceeds_the_limit_and_never_leases_an_unloaded_model() -> None:
 
     choose = random.Random(1)
     shelved, makers = slots(12)
@@ -389,7 +389,7 @@ async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone()
     assert all(model.stopped == 1 for maker in makers for model in maker.made)
 
 
-async def test_what_a_load_logs_is_not_the_requests_that_woke_the_shelf() -> None:
+async def test_a_load_logs_without_the_context_of_a_request() -> None:
     places_, makers = slots(1)
     seen: list[dict[str, object]] = []
     load = places_[0].load
@@ -411,7 +411,7 @@ async def test_what_a_load_logs_is_not_the_requests_that_woke_the_shelf() -> Non
     await shelf.stop()
 
 
-async def test_of_several_models_the_first_that_can_be_loaded_is_lent() -> None:
+async def test_a_lease_of_several_models_takes_the_first_that_loads() -> None:
     (a, b, c), makers = slots(3)
     makers[0].failure = makers[1].start_failure = CheckpointError("damaged")
     shelf = Shelf([a, b, c])

@@ -9,7 +9,7 @@ def slots(n: int) -> list[ModelSlot[Any]]:
     return [ModelSlot(f"model {index}", lambda: None) for index in range(n)]
 
 
-def test_the_first_wanted_is_the_first_to_load_however_often_it_is_asked_for() -> None:
+def test_models_load_in_the_order_of_their_first_requests() -> None:
     queue: LoadQueue[Any] = LoadQueue()
     first, second = slots(2)
     assert queue.first is None
@@ -23,7 +23,7 @@ def test_the_first_wanted_is_the_first_to_load_however_often_it_is_asked_for() -
     assert queue.first is None
 
 
-def test_a_place_waits_for_all_before_it_and_a_newcomer_for_one_load() -> None:
+def test_a_queued_model_waits_for_all_before_it_and_a_new_one_for_one_load() -> None:
     queue: LoadQueue[Any] = LoadQueue()
     first, second, other = slots(3)
     queue.add(first)

@@ -43,7 +43,9 @@ def test_the_turns_of_a_circle_are_counted(ids: list[int], turns: int) -> None:
 @given(
     st.lists(st.integers(0, 3), max_size=20), st.lists(st.integers(0, 3), min_size=1, max_size=5)
 )
-def test_a_phrase_said_n_times_has_n_turns_or_more(before: list[int], phrase: list[int]) -> None:
+def test_a_phrase_repeated_n_times_has_n_turns_or_more(
+    before: list[int], phrase: list[int]
+) -> None:
     assert most_turns([*before, *phrase * 4]) >= 4
 
 
@@ -97,7 +99,9 @@ def test_time_is_linear_in_the_length_of_the_target() -> None:
 
 
 @given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=30))
-def test_a_circle_is_told_by_its_turns_alone(source: list[int], target: list[int]) -> None:
+def test_a_repetition_is_recognised_by_its_turns_alone(
+    source: list[int], target: list[int]
+) -> None:
     turns = most_turns(target)
     expected = turns > MIN_REPEATS and turns - most_turns(source) >= MIN_REPEATS
     assert is_repetition(source, target) == expected

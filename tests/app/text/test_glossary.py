@@ -9,7 +9,7 @@ from app.text.spans import Span
 def found(
     text: str, entries: dict[str, str] | None = None, stays: list[str] | None = None
 ) -> list[tuple[str, str]]:
-    """(what the text has, what the translation has to have), in order."""
+    """(term in the text, required term of the translation), in order."""
     terms = list(Glossary(entries or {}, stays or []).find(text))
     return [(term.span.of(text), term.target) for term in terms]
 

@@ -34,7 +34,7 @@ async def chains(target: str | None, *languages: str) -> list[tuple[str, ...]]:
     return [one.path.languages for one in found]
 
 
-def test_what_is_said_is_not_found_out() -> None:
+def test_a_named_source_is_not_detected() -> None:
     path = SEVERAL.named("fr", "de")
     assert path
     assert path.languages == ("fr", "en", "de")
@@ -54,7 +54,7 @@ def test_a_text_may_name_its_target() -> None:
     assert SEVERAL.typed_target(">>fra<< Good morning") is None
 
 
-def test_of_a_pair_one_model_is_asked() -> None:
+def test_a_given_pair_is_translated_by_one_model() -> None:
     path = SEVERAL.direct("en", "fr")
     assert (path.languages, path.name, path.is_direct) == (("en", "fr"), "en-fr", True)
     with pytest.raises(UnknownLanguagesError):
@@ -99,7 +99,7 @@ def test_a_server_of_one_source_detects_nothing() -> None:
         SEVERAL.named(None, None)
 
 
-async def test_what_was_found_is_told_with_its_confidence() -> None:
+async def test_a_detected_language_has_a_confidence() -> None:
     [found] = await SEVERAL.found([TEXTS["fr"]], "auto", "fr-CA")
     assert found.path.languages == ("fr",)
     assert found.detected is not None
@@ -107,7 +107,7 @@ async def test_what_was_found_is_told_with_its_confidence() -> None:
     assert 0.5 < found.detected.confidence < 1
 
 
-async def test_where_nothing_is_found_the_first_source_is_taken() -> None:
+async def test_an_undetected_language_is_the_first_source() -> None:
     [found] = await SEVERAL.found([TEXTS["none"]], "auto", "de")
     assert (found.path.languages, found.detected) == (("fr", "en", "de"), None)
     assert await chains(None, "none") == [("fr", "en")]

@@ -42,7 +42,7 @@ def begun(text: str, codec: TextCodec, n: int) -> tuple[int, ...]:
     return said(text, codec).ids[:n]
 
 
-def test_what_is_agreed_is_told_and_then_the_rest(codec: TextCodec) -> None:
+def test_certain_tokens_are_streamed_and_then_the_rest(codec: TextCodec) -> None:
     text, cut, news = live("- The dog.\n\nThe cat", codec)
     dog, cat = cut.segments
     assert told(news) == "- "
@@ -73,7 +73,9 @@ def test_a_later_sentence_waits_for_the_ones_before(codec: TextCodec) -> None:
     assert sum(isinstance(one, SegmentEvent) for one in news) == 3
 
 
-def test_a_sentence_with_placeholders_is_told_when_its_answer_is_taken(codec: TextCodec) -> None:
+def test_a_sentence_with_placeholders_is_streamed_once_its_answer_is_accepted(
+    codec: TextCodec,
+) -> None:
     text, cut, news = live("The {x} dog. A cat.", codec)
     dog, _ = cut.segments
     LiveSegment(dog, text).agree(begun("le chien {name}.", codec, 3))
@@ -96,7 +98,7 @@ def test_a_sentence_with_placeholders_is_told_when_its_answer_is_taken(codec: Te
     assert "{x}" in told(news)
 
 
-def test_half_a_character_is_not_told(codec: TextCodec) -> None:
+def test_half_a_character_is_not_streamed(codec: TextCodec) -> None:
     text, cut, news = live("The dog", codec)
     [dog] = cut.segments
     ids = said("le 你", codec).ids
@@ -107,7 +109,7 @@ def test_half_a_character_is_not_told(codec: TextCodec) -> None:
     assert told(news) == "le 你"
 
 
-def test_where_nothing_is_to_translate_all_is_told_at_once(codec: TextCodec) -> None:
+def test_a_text_without_words_is_streamed_at_once(codec: TextCodec) -> None:
     assert told(live("12 %", codec)[2]) == "12 %"
     assert live("", codec)[2] == []
 
@@ -156,7 +158,7 @@ def test_any_order_adds_up_to_the_answer(codec: TextCodec, data: st.DataObject) 
     assert ends == [one.target[1] for one in segments]
 
 
-def test_what_waited_for_the_first_sentence_is_told_a_part_at_a_time(codec: TextCodec) -> None:
+def test_sentences_that_waited_for_the_first_are_streamed_in_portions(codec: TextCodec) -> None:
     n_sentences = 3 * MAX_SEGMENTS_AT_ONCE
     text, cut, news = live("The dog.\n" * n_sentences, codec)
     first, *others = cut.segments
@@ -185,7 +187,7 @@ def test_only_the_sentence_that_is_next_is_spelt_while_it_is_searched(
     assert spelt == ["The dog."]
 
 
-def test_the_parts_of_a_text_are_told_in_their_order(codec: TextCodec) -> None:
+def test_the_parts_of_a_text_are_streamed_in_their_order(codec: TextCodec) -> None:
     text, dog, news = live("The dog. ", codec)
     cat = segmented("The cat.", codec)
     text.add(len("The dog. "), cat)

@@ -6,7 +6,7 @@ from app.translation.requests import Limits
 LIMITS = Limits(max_texts=2, max_text_characters=5, timeout=1)
 
 
-def test_what_is_at_the_limit_is_accepted() -> None:
+def test_requests_at_the_limit_are_accepted() -> None:
     LIMITS.check_texts(["12345", ""])
 
 

@@ -36,7 +36,7 @@ class Visits(Counter[tuple[str, object]]):
         self._alive: list[object] = []
 
     def watch(self, owner: object, name: str, stage: str, given: Callable[..., object]) -> None:
-        """Count the calls of a function or method, by what `given` makes of its arguments."""
+        """Count the calls of a function or method, by the value of `given` for its arguments."""
         work = getattr(owner, name)
 
         def counted(*args: Any, **keywords: Any) -> Any:

@@ -99,7 +99,7 @@ async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
     assert answer["translations"][0]["text"].count("\n") == 1000
 
 
-async def test_what_is_refused_is_not_read(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refused_texts_are_not_read(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 5000)
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, sentence_cache_bytes=0) as client:

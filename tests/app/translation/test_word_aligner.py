@@ -87,7 +87,7 @@ async def test_words_go_with_words_and_marks_with_marks(
 
 
 @pytest.mark.parametrize("method", [KNOWING, BOTH])
-async def test_the_queue_is_asked_for_the_passes_that_the_method_needs(
+async def test_the_queue_gets_the_passes_that_the_method_needs(
     tiny_checkpoint: Path, method: AlignmentMethod
 ) -> None:
     engine, text = Translating(), "the cat sees"

@@ -115,7 +115,9 @@ async def test_an_engine_that_breaks_down(serve: Serve, way: str) -> None:
 
 
 @every_way
-async def test_what_nobody_foresaw(serve: Serve, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_exception(
+    serve: Serve, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError(SECRET)
 
@@ -231,7 +233,7 @@ async def test_a_quota_that_is_used_up(serve: Serve, way: str) -> None:
         ("POST", "/translate?q=cat", "application/json", "libretranslate", (400, 400, 400)),
     ],
 )
-async def test_what_http_itself_refuses(
+async def test_requests_that_http_itself_refuses(
     client: Client, method: str, path: str, content_type: str | None, dialect: DialectName,
     statuses: tuple[int, int, int],
 ) -> None:  # fmt: skip

@@ -206,7 +206,7 @@ def test_the_passes_of_a_pair(tokenizer: Tokenizer) -> None:
     assert passes(tokenizer, 50, pair, both_directions=False) == [there]
 
 
-def test_what_the_decoder_produced_is_aligned_as_it_is(tokenizer: Tokenizer) -> None:
+def test_the_decoders_tokens_are_aligned_unchanged(tokenizer: Tokenizer) -> None:
     produced = tokenizer.decode_target([40, 41])[1]
     (run,) = passes(tokenizer, 50, bitext("the dog", "x", produced), both_directions=False)
     assert run.target == produced

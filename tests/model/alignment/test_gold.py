@@ -30,7 +30,7 @@ def test_gold_links_by_hand() -> None:
 @pytest.mark.parametrize(
     "line", ["0", "0-", "a-b", "0-0,1-1", "-1-2", "1--2", "0q0", "0-0p1", "٣-1"]
 )
-def test_what_is_not_a_link_is_named(line: str) -> None:
+def test_invalid_links_are_named(line: str) -> None:
     with pytest.raises(ValueError, match="is not a link such as 0-0 or 1p2") as caught:
         GoldAlignment.parse(f"0-0 {line}")
     assert repr(line) in str(caught.value)
@@ -98,7 +98,7 @@ def test_every_way_of_reading_is_tried_at_its_best_threshold() -> None:
         assert trial.scores == evaluate_method(PAIRS, trial.method)
 
 
-def test_a_model_of_one_direction_is_not_asked_for_the_other() -> None:
+def test_a_model_of_one_direction_is_not_evaluated_in_the_other() -> None:
     trials = try_readings(PAIRS, AlignmentMethod(), can_reverse=False)
     assert len(trials) == 3
     assert not any(trial.method.both_directions for trial in trials)

@@ -38,6 +38,6 @@ def test_it_contains_nothing_else(other: object) -> None:
     ("languages", "named"),
     [((), "two languages"), (("a",), "two languages"), (("a", "b", "a"), "a language twice")],
 )
-def test_what_is_no_choice_of_languages(languages: tuple[str, ...], named: str) -> None:
+def test_invalid_choices_of_languages(languages: tuple[str, ...], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         AnyPair(languages)

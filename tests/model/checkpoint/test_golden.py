@@ -29,7 +29,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ('[{"source": "en", "target": "de", "text": "A", "translation": "B"}]', "en to de"),
     ],
 )
-def test_what_is_wrong_is_refused_by_name(tmp_path: Path, written: str, named: str) -> None:
+def test_invalid_records_are_refused_by_name(tmp_path: Path, written: str, named: str) -> None:
     (tmp_path / GOLDEN_FILE).write_text(written, encoding="utf-8")
     with pytest.raises(CheckpointError, match=named) as refused:
         read_golden(tmp_path, DIRECTIONS)

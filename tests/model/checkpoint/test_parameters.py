@@ -76,7 +76,7 @@ def test_one_layer_is_not_called_a_range() -> None:
     assert "Encoder layer 1" in blocks
 
 
-def test_a_decoder_of_other_widths_is_told_as_it_is() -> None:
+def test_a_decoder_of_other_widths_is_described_with_them() -> None:
     changes = {"decoder_n_heads": 2, "decoder_d_ff": 96, "scale_embedding": False}
     config = PRESETS["tiny"].model_copy(update=changes)
     parts = describe(config)

@@ -18,5 +18,5 @@ def test_a_model_has_the_checkpoints_weights_and_no_dropout(tiny_checkpoint: Pat
         assert np.array_equal(parameter.detach().numpy(), checkpoint.weights[name])
 
 
-def test_it_is_on_the_device_asked_for(tiny_checkpoint: Path) -> None:
+def test_it_is_on_the_requested_device(tiny_checkpoint: Path) -> None:
     assert load_model(load_checkpoint(tiny_checkpoint), "meta").device.type == "meta"

@@ -173,7 +173,7 @@ def test_weights_of_another_format(saved: Path, content: bytes) -> None:
     assert reason(saved).startswith(f"{saved / 'model.safetensors'}: damaged or not a safetensors")
 
 
-def test_whoever_may_read_the_configuration_may_read_the_weights(saved: Path) -> None:
+def test_all_files_have_the_same_permissions(saved: Path) -> None:
     modes = {(saved / name).stat().st_mode for name in FILES}
     assert len(modes) == 1
 
@@ -384,7 +384,7 @@ def test_a_save_that_fails_leaves_the_old_folder(
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
-def test_what_an_earlier_crash_left_is_no_obstacle(saved: Path, tokenizer: Tokenizer) -> None:
+def test_leftovers_of_an_earlier_crash_do_not_matter(saved: Path, tokenizer: Tokenizer) -> None:
     for name in (".tiny.partial", ".tiny.replaced"):
         shutil.copytree(saved, saved.with_name(name))
     save(saved, tokenizer)
@@ -428,7 +428,7 @@ def test_a_search_rule_travels_with_the_checkpoint(saved: Path) -> None:
         ({"max_target_tokens": 0}, "max_target_tokens must be at least 1, not 0"),
     ],
 )
-def test_a_wrong_search_rule_is_told_by_name(saved: Path, rule: object, told: str) -> None:
+def test_a_wrong_search_rule_is_named(saved: Path, rule: object, told: str) -> None:
     change_config(saved, search_rule=rule)
     with pytest.raises(CheckpointError) as caught:
         read_config(saved)

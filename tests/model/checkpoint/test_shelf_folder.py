@@ -83,6 +83,6 @@ def test_a_fingerprint_changes_with_any_file(tiny_checkpoint: Path, tmp_path: Pa
     assert fingerprint() != before
 
 
-def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="expected a folder of models"):
         find_checkpoints(tmp_path / "nowhere")

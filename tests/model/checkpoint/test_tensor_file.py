@@ -34,7 +34,7 @@ def test_it_is_a_mapping_of_the_tensors_in_float32(path: Path) -> None:
         file["c"]
 
 
-def test_a_tensor_is_read_anew_and_belongs_to_who_asked(path: Path) -> None:
+def test_each_access_reads_a_tensor_of_its_own(path: Path) -> None:
     file = TensorFile(path)
     file["a"][:] = 0
     assert np.array_equal(file["a"], TENSORS["a"].numpy())

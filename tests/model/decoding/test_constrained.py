@@ -154,7 +154,7 @@ def test_terms_fill_the_limit_to_its_end(make_talker: MakeModel) -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_what_the_limit_has_no_room_for_is_left_out(make_talker: MakeModel, beam: int) -> None:
+def test_terms_that_exceed_the_limit_are_left_out(make_talker: MakeModel, beam: int) -> None:
     model = make_talker(seed=3)
     options = SearchOptions(beam, max_target_tokens=2, constraints=(term(4, 9, 4),))
     free = SearchOptions(beam, max_target_tokens=2)

@@ -9,5 +9,5 @@ def test_rows_are_padded_on_the_right() -> None:
     assert table.tolist() == [[1, 2, 3], [4, 9, 9], [5, 6, 9]]
 
 
-def test_the_device_is_the_one_asked_for() -> None:
+def test_the_device_is_the_requested_one() -> None:
     assert padded_ids([[1]], 0, torch.device("meta")).device.type == "meta"

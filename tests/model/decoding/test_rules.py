@@ -34,7 +34,7 @@ def test_early_stopping_has_three_values(stopping: bool, named: str) -> None:
     assert HuggingFaceRule(stopping).traits.stopping == named
 
 
-def test_what_sets_the_rules_apart() -> None:
+def test_differences_between_the_rules() -> None:
     assert traits_of(None) == Traits()
     forced = traits_of(HuggingFaceRule(force_end=True, renormalise=True))
     assert (forced.forces_end, forced.renormalises, forced.length_offset) == (True, True, 0)

@@ -41,7 +41,7 @@ def test_when_a_search_continues(
     assert found.tolist() == [continues]
 
 
-def test_all_that_is_wanted_must_be_better() -> None:
+def test_all_requested_hypotheses_must_be_better() -> None:
     finished, at_limit = torch.tensor([TWO, TWO]), torch.tensor([-1.5, -2.5])
     one, two = (SearchOptions(beam_size=2, n_best=n) for n in (1, 2))
     assert unsettled(finished, at_limit, at_limit, one).tolist() == [False, False]

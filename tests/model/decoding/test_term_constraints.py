@@ -11,7 +11,7 @@ from model.text.tokenizer import Tokenizer
 def spelt(
     tokenizer: Tokenizer, term: str, *, may_be_capital: bool = False
 ) -> dict[int, tuple[str, Wording]]:
-    """The pieces of the wordings, and the wordings, by their place."""
+    """The pieces of the wordings, and the wordings, by their index."""
     constraint = constraint_of(
         tokenizer, piece_edges(tokenizer), term, may_be_capital=may_be_capital
     )
@@ -40,13 +40,13 @@ def test_behind_a_mark_a_letter_may_follow(tokenizer: Tokenizer) -> None:
     assert spelt(tokenizer, "3")[ANYWHERE][1].closed
 
 
-def test_what_is_not_in_the_vocabulary_is_spelt_in_bytes(tokenizer: Tokenizer) -> None:
+def test_words_outside_the_vocabulary_are_spelt_in_bytes(tokenizer: Tokenizer) -> None:
     for term in ("猫", "😀", "Łódź", "naïve"):
         assert tokenizer.decode(spelt(tokenizer, term)[ANYWHERE][1].ids) == term
 
 
 @pytest.mark.parametrize("term", ["ﬁn", "a  b", "\u200b", "½"])
-def test_what_the_tokeniser_would_change_cannot_be_spelt(tokenizer: Tokenizer, term: str) -> None:
+def test_terms_that_the_tokeniser_changes_cannot_be_spelt(tokenizer: Tokenizer, term: str) -> None:
     assert constraint_of(tokenizer, piece_edges(tokenizer), term, may_be_capital=True) is None
 
 

@@ -77,7 +77,7 @@ assert compiled() == before, (before, compiled())
 """
 
 
-def test_what_is_compiled_ahead_is_all_that_any_model_needs(tiny_checkpoint: Path) -> None:
+def test_kernels_compiled_ahead_are_all_that_any_model_needs(tiny_checkpoint: Path) -> None:
     """Run in a process of its own, which has compiled nothing else."""
     subprocess.run([sys.executable, "-c", COUNT, str(tiny_checkpoint)], check=True)
 
@@ -123,7 +123,7 @@ def test_kernels_that_a_wheel_brings_are_not_compiled(
     ensure_compiled("int8")
 
 
-def test_where_no_process_can_be_started_this_one_compiles(
+def test_if_no_process_can_be_started_this_one_compiles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     done: list[str] = []

@@ -56,7 +56,7 @@ def test_gpus_of_other_makers_are_taken_by_name(monkeypatch: pytest.MonkeyPatch,
         assert pick_devices("xpu:0,xpu:1") == ("xpu:0", "xpu:1")
 
 
-def test_torch_is_not_asked_without_a_driver(
+def test_torch_is_not_queried_without_a_driver(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", pytest.fail)
@@ -68,7 +68,7 @@ def test_torch_is_not_asked_without_a_driver(
 
 
 @pytest.mark.parametrize("amd", [True, False])
-def test_with_a_driver_torch_is_asked(
+def test_with_a_driver_torch_is_queried(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, amd: bool
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

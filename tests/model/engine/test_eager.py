@@ -199,7 +199,7 @@ def test_streaming_reports_every_token(engine: Engine, model: Transformer) -> No
     assert engine.progress() == []
 
 
-def test_a_cancelled_job_is_told_of_no_more(engine: Engine, model: Transformer) -> None:
+def test_a_cancelled_job_has_no_further_progress(engine: Engine, model: Transformer) -> None:
     admitted = streaming(GREEDY, GREEDY, GREEDY)
     engine.admit(admitted)
     engine.step()
@@ -242,7 +242,7 @@ def test_padding_has_no_probability(engine: Engine) -> None:
     assert np.isneginf(log_probs).tolist() == [False, True, False]
 
 
-def test_terms_are_said_token_by_token_too(engine: Engine, model: Transformer) -> None:
+def test_terms_are_streamed_token_by_token_too(engine: Engine, model: Transformer) -> None:
     said = (Constraint((Wording((9, 4)),)),)
     options = SearchOptions(beam_size=2, max_target_tokens=8, constraints=said)
     plain, followed = jobs(options, options)

@@ -139,7 +139,7 @@ def test_an_endless_source_is_read_no_further_than_the_window(n_engines: int) ->
 
 
 @pytest.mark.parametrize("n_engines", [1, 2])
-def test_after_a_pause_nothing_is_asked_for_before_all_is_handed_out(n_engines: int) -> None:
+def test_after_a_pause_no_item_is_read_before_all_outcomes_are_returned(n_engines: int) -> None:
     found: list[int] = []
 
     def items() -> Iterator[Item]:
@@ -156,7 +156,7 @@ def test_after_a_pause_nothing_is_asked_for_before_all_is_handed_out(n_engines: 
 
 
 @pytest.mark.parametrize("n_engines", [1, 2])
-def test_what_needs_no_engine_is_handed_on(n_engines: int) -> None:
+def test_finished_items_are_passed_on(n_engines: int) -> None:
     engines = fakes(n_engines)
     items: list[Item] = [Finished(0, []), job(1), Finished(2, []), job(3), Finished(4, [])]
     found = dict(run_jobs(engines, items))
@@ -216,7 +216,7 @@ def test_an_engine_that_lingers_is_interrupted_for_newcomers_and_for_the_end() -
     assert not any(engine.busy for engine in engines)
 
 
-def test_no_thread_starts_before_the_first_outcome_is_asked_for() -> None:
+def test_no_thread_starts_before_the_first_outcome_is_requested() -> None:
     run_jobs(fakes(2), [job(0)])
     assert engine_threads() == []
 

@@ -210,7 +210,7 @@ def test_ctranslate2_gives_the_same_tokens(name: str, tokenizer: Tokenizer, tmp_
         (MARIAN, {"norm_order": "post", "position_layout": "marian"}, "position_layout 'marian'"),
     ],
 )
-def test_what_a_form_cannot_express_is_told_at_once(
+def test_everything_that_a_format_cannot_express_is_reported(
     tokenizer: Tokenizer, tmp_path: Path, form: Form, shape: dict[str, Any], told: str
 ) -> None:
     folder = write_checkpoint(tmp_path / "ours", tokenizer, **shape)

@@ -164,7 +164,7 @@ def test_symbols_in_a_text_stay_text(make_multilingual: MakeMultilingual, tmp_pa
             codec.source_ids("a", "tlh", "en")
 
 
-def test_directions_are_said_in_short(make_multilingual: MakeMultilingual, tmp_path: Path) -> None:
+def test_directions_are_abbreviated(make_multilingual: MakeMultilingual, tmp_path: Path) -> None:
     folder = make_multilingual()
     config = import_m2m100(folder, tmp_path / "all")
     assert len(config.directions) == 9900

@@ -187,7 +187,7 @@ def test_pad_has_no_probability_so_that_the_others_have_marians_own(tmp_path: Pa
     assert not probabilities[..., ours.config.transformer.pad_id].any()
 
 
-def test_the_languages_have_to_be_said(tmp_path: Path) -> None:
+def test_the_languages_are_required(tmp_path: Path) -> None:
     write_npz_folder(tmp_path / "theirs")
     with pytest.raises(CheckpointError, match="use `attend import marian --source`"):
         import_marian(tmp_path / "theirs", tmp_path / "ours")

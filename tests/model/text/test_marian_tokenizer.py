@@ -107,7 +107,7 @@ def test_typed_symbols_stay_text() -> None:
 
 
 @given(st.text(max_size=30))
-def test_every_piece_has_its_place(text: str) -> None:
+def test_every_piece_has_its_span(text: str) -> None:
     tokens = SINGLE.encode_source(text, "fr")
     for token in tokens:
         assert 0 <= token.start <= token.end <= len(text)
@@ -228,7 +228,7 @@ def test_a_missing_file(tmp_path: Path, missing: str) -> None:
         MarianTokenizer.load(tmp_path, {}, separate=True)
 
 
-def test_symbols_are_told_from_other_pieces() -> None:
+def test_symbols_are_distinguished_from_other_pieces() -> None:
     assert symbols(["a", ">>fra<<", ">>", "<<x>>", ">>por_BR<<"]) == [">>fra<<", ">>por_BR<<"]
 
 

@@ -92,7 +92,7 @@ def test_accumulating_is_one_step_over_all_tokens(workshop: Workshop) -> None:
     )
 
 
-def test_what_is_reported_and_saved_when(workshop: Workshop) -> None:
+def test_steps_at_which_the_trainer_reports_and_saves(workshop: Workshop) -> None:
     recorder = Recorder()
     trainer = workshop.open(
         reporter=recorder,
@@ -128,7 +128,9 @@ def poison(trainer: Trainer, at_step: int) -> None:
     trainer.reporter = Recorder(then=spoil)
 
 
-def test_nan_stops_with_step_place_and_module_and_keeps_the_last_state(workshop: Workshop) -> None:
+def test_nan_stops_with_step_position_and_module_and_keeps_the_last_state(
+    workshop: Workshop,
+) -> None:
     trainer = workshop.open(save_every=2)
     poison(trainer, at_step=3)
     with pytest.raises(TrainingError) as caught:

@@ -76,7 +76,7 @@ def test_the_finished_checkpoint_names_its_start(workshop: Workshop, origin: Che
         (PRE_NORM | {"corpora": [TAGGED]}, "no symbol for the tag 'bt'"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(
+def test_parameters_that_do_not_fit_are_refused_by_name(
     workshop: Workshop, origin: Checkpoint, changes: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(TrainingError, match=complaint):

@@ -46,7 +46,7 @@ def test_bad_values_are_refused_by_name(values: object, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_all_faults_are_told_at_once_and_on_one_line() -> None:
+def test_all_faults_are_reported_on_one_line() -> None:
     with pytest.raises(ConfigError) as caught:
         TransformerConfig.parse({"d_ff": -1, "a\nb": 1}, "here.json")
     told = str(caught.value)

@@ -220,7 +220,7 @@ def test_a_record_holds_every_layer_and_does_not_change_the_output(make_model: M
         assert (layer.triu(1) == 0).all()
 
 
-def test_only_the_attentions_asked_for_are_recorded(make_model: MakeModel) -> None:
+def test_only_the_requested_attentions_are_recorded(make_model: MakeModel) -> None:
     model = make_model()
     record = AttentionRecord()
     model.decode(model.encode(SOURCE), TARGET, record)

@@ -64,7 +64,7 @@ def test_a_file_never_waits(tmp_path: Path) -> None:
     assert [line for block in blocks for line in block] == lines
 
 
-def test_a_bad_byte_is_placed_by_its_line_in_the_whole_stream() -> None:
+def test_a_bad_byte_is_reported_with_its_line_in_the_stream() -> None:
     content = b"ok\n" * CHUNK_BYTES + b"\xe9t\xe9\n"
     blocks = line_blocks(io.BytesIO(content))
     with pytest.raises(InputError, match=f"^line {CHUNK_BYTES + 1}: not UTF-8"):

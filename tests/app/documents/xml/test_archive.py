@@ -171,7 +171,7 @@ def test_every_format_has_the_limits(suffix: str, xml: str, reason: str) -> None
 
 
 @pytest.mark.parametrize("suffix", PARTS)
-def test_what_is_no_archive_of_the_format(suffix: str) -> None:
+def test_files_that_are_no_archives_of_the_format(suffix: str) -> None:
     for data in (b"PK\x03\x04", b"", archive({"a.txt": "x"}), sample_archive(suffix)[:-9]):
         with pytest.raises(UnreadableFileError, match=r"missing|damaged"):
             FORMATS[suffix].open(data)
@@ -227,7 +227,7 @@ def test_time_is_linear_in_the_length_of_a_list_of_parts(unit: str) -> None:
     assert_linear(opened, 20_000)
 
 
-def test_what_is_searched_may_be_between_two_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_match_may_span_two_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.documents.xml.archive.CHUNK_BYTES", 7)
     assert "an inline text" in FORMATS[".xlsx"].open(sample_archive(".xlsx")).texts
 

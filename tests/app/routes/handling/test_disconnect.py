@@ -24,7 +24,7 @@ async def _soon() -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_the_work_raises_is_raised() -> None:
+async def test_exceptions_of_the_work_are_raised() -> None:
     async def work() -> None:
         raise ValueError("no")
 
@@ -62,7 +62,7 @@ async def test_a_client_that_leaves_as_the_work_ends_does_no_harm() -> None:
     await _soon()
 
 
-async def test_who_cancels_from_outside_is_not_taken_for_the_client() -> None:
+async def test_cancellation_from_outside_is_not_a_disconnect() -> None:
     task = asyncio.create_task(while_connected(Client().request, asyncio.Event().wait()))
     await _soon()
     task.cancel()

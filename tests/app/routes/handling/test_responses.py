@@ -86,7 +86,7 @@ async def test_an_answer_without_news_is_streamed_too() -> None:
     assert client.got[1]["body"].startswith(b"event: done\n")
 
 
-async def test_what_fails_before_any_news_is_raised() -> None:
+async def test_failures_before_the_first_event_are_raised() -> None:
     client, work = Client(), Work(tells=False)
     work.end.set_exception(QueueFullError("full"))
     with pytest.raises(QueueFullError):

@@ -42,7 +42,7 @@ async def test_the_client_cannot_wait_longer_than_the_server_does(serve: Serve) 
 
 
 @pytest.mark.parametrize("given", ["", "soon", "0", "-1", "nan", "inf", "1e999"])
-async def test_what_is_no_time_is_refused(client: Client, given: str) -> None:
+async def test_invalid_timeouts_are_refused(client: Client, given: str) -> None:
     headers = {"X-Request-Timeout": given}
     answer = await client.post("/translate", json=BODY, headers=headers)
     assert answer.status_code == 422

@@ -155,7 +155,7 @@ def test_other_words_are_no_times(text: str) -> None:
         ("il est 8 h 30", "it is 8 hours 30 minutes", ("fr", "en"), ["numbers"]),
     ],
 )
-def test_what_is_compared(
+def test_facts_that_are_compared(
     source: str, translation: str, languages: tuple[str, str], faults: list[str]
 ) -> None:
     assert may_have_facts(source, languages[0])
@@ -191,7 +191,7 @@ LOCALES = (
 
 
 @pytest.mark.parametrize("language", LOCALES)
-def test_what_a_locale_writes_is_read_back_as_the_same(language: str) -> None:
+def test_numbers_in_the_form_of_a_locale_are_read_back(language: str) -> None:
     """Each row: the same in English, another in English, and the form of the CLDR's locale."""
     morning, afternoon = time(8, 5), time(15, 30)
     spring, autumn = date(2024, 5, 3), date(1999, 10, 21)

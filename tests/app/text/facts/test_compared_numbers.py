@@ -84,7 +84,7 @@ def test_signs_are_compared_where_their_words_are_known() -> None:
 @pytest.mark.parametrize(
     "answer", ["At 17:15 PM.", "At 17:15 a.m.", "At 17:15pm", "At 17.15 p.m.", "At 00:15 AM."]
 )
-def test_an_hour_of_24_is_not_said_to_be_in_a_half_of_the_day(answer: str) -> None:
+def test_an_hour_of_24_has_no_half_of_the_day(answer: str) -> None:
     source = "À 0 h 15." if "00" in answer else "À 17 h 15."
     assert not same_numbers(source, answer, ("fr", "en"))
     assert same_numbers(answer, source, ("en", "fr"))

@@ -37,7 +37,7 @@ def kept(text: str, language: str = "en") -> list[str]:
         "pip install -U requests", "npm run dev", "git push origin/main",
     ],
 )  # fmt: skip
-def test_what_is_copied(fact: str) -> None:
+def test_spans_that_are_copied(fact: str) -> None:
     assert kept(f"we saw {fact} there, then left") == [fact]
     assert kept(f"on a vu {fact} là-bas", "fr") == [fact]
 
@@ -56,7 +56,7 @@ def test_what_is_copied(fact: str) -> None:
         "(#855489)", 'alt="A long description"',
     ],
 )  # fmt: skip
-def test_what_is_written_anew_or_no_fact(text: str) -> None:
+def test_spans_that_are_translated_or_no_facts(text: str) -> None:
     assert not kept(text)
     assert not kept(text, "fr")
 
@@ -79,7 +79,7 @@ def test_marks_around_code_are_not_part_of_it() -> None:
 
 
 @given(st.text("aAbI .,:;!?-'’()\n1`@", max_size=12))
-def test_plain_text_is_told_by_a_few_characters(text: str) -> None:
+def test_plain_text_is_recognised_by_a_few_characters(text: str) -> None:
     found = [*find_code(text), *_find_names(text), *find_identifiers(text, "en")]
     assert _may_have_kept(text) or not found
 

@@ -64,7 +64,7 @@ def test_each_language_has_its_convention(
         "10-20", "007",
     ],
 )  # fmt: skip
-def test_what_is_not_certain_is_found_as_one_and_stays(text: str) -> None:
+def test_ambiguous_facts_are_found_as_one_and_stay(text: str) -> None:
     [(start, end, written)] = number_forms(f"see {text} here", "en", "fr")
     assert (f"see {text} here"[start:end], written) == (text, text)
 

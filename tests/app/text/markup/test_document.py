@@ -191,7 +191,7 @@ def test_texts_in_xml(document: str, options: dict[str, Any], read: list[str]) -
         ('<?xml version="1.0"?><r>', "line 1, column 25"),
     ],
 )
-def test_xml_that_is_none_is_refused_with_its_place(document: str, place: str) -> None:
+def test_malformed_xml_is_refused_with_its_line(document: str, place: str) -> None:
     with pytest.raises(MarkupError, match=place):
         MarkupDocument(document, "xml")
 

@@ -39,7 +39,7 @@ def test_each_reference_stands_where_it_belongs(
 
 
 @pytest.mark.parametrize(("document", "translation", "expected"), cases(__file__, "left_out"))
-def test_what_the_translation_has_no_use_for_is_left_out(
+def test_references_that_the_translation_lacks_are_left_out(
     document: str, translation: str, expected: str
 ) -> None:
     assert written(document, translation, TO_ENGLISH) == expected
@@ -122,7 +122,7 @@ def test_the_text_is_the_translation_whatever_it_has(
 
 
 def loose(text: str) -> str:
-    """A text by its letters, digits and symbols, without what references may spell differently."""
+    """The letters, digits and symbols of a text, without those that references may change."""
     bare = text.replace("&", "et").replace("…", "").replace("\u00ad", "")
     return "".join(one for one in bare if not one.isspace() and one not in "…\"'’«».").lower()
 

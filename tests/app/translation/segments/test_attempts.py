@@ -80,7 +80,7 @@ def test_a_retry_that_mends_nothing_or_is_worse_is_not_taken(codec: TextCodec) -
     assert text.retried == {"numbers": 2}
 
 
-def test_what_was_cut_at_the_limit_is_not_searched_again(codec: TextCodec) -> None:
+def test_sentences_cut_at_the_limit_are_not_searched_again(codec: TextCodec) -> None:
     text = SegmentedText("the dog 12", reading(codec))
     [segment] = text.pending()
     segment.settle([said("le chien", codec, capped=True)])
@@ -98,7 +98,7 @@ SENTENCE = "The cat sees the dog."
 TERMS = {"cat": "matou", "dog": "toutou"}
 
 
-def test_terms_that_are_said_anyway_are_not_required_of_a_search(codec: TextCodec) -> None:
+def test_terms_that_are_translated_so_anyway_are_no_constraints(codec: TextCodec) -> None:
     text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
     [free] = searched(text, codec, [["Le chat voit le chien.", "Le matou voit le toutou."]])
     assert free.options.constraints == ()
@@ -125,7 +125,7 @@ def test_other_terms_are_required(codec: TextCodec) -> None:
         "Matou chat toutou le chien.", "Le toutou voit le matou.",
     ],
 )  # fmt: skip
-def test_terms_out_of_place_are_replaced_by_stand_ins(codec: TextCodec, salad: str) -> None:
+def test_misplaced_terms_are_replaced_by_stand_ins(codec: TextCodec, salad: str) -> None:
     text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
     *_, last = searched(
         text, codec, [["Le chat voit le chien."], [salad], ["Le {name} voit un {user}."]]
@@ -147,7 +147,7 @@ def test_a_term_that_replaces_no_word_is_flagged(codec: TextCodec) -> None:
     assert (text.answer().after, text.flags) == ("Le chat.", ["glossary_unmet"])
 
 
-def test_where_no_way_leads_to_a_sentence_the_free_one_is_flagged(codec: TextCodec) -> None:
+def test_if_every_attempt_fails_the_free_translation_is_flagged(codec: TextCodec) -> None:
     text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
     salad = "Le chat voit le chien.matou toutou."
     searched(text, codec, [["Le chat voit le chien."], [salad], ["Le {name}."], ["Le 4817."]])
@@ -173,7 +173,7 @@ def test_giving_up_takes_what_there_is(codec: TextCodec) -> None:
     assert text.pending() == []
 
 
-def test_giving_up_takes_no_terms_whose_places_are_not_confirmed(codec: TextCodec) -> None:
+def test_giving_up_keeps_no_terms_at_unconfirmed_positions(codec: TextCodec) -> None:
     text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
     for answer in ("Le chat voit le chien.", "Le matou voit le toutou."):
         [segment] = text.pending()
@@ -220,7 +220,7 @@ async def test_a_late_retry_leaves_the_first_answer(codec: TextCodec, is_live: b
 @pytest.mark.parametrize(
     "foreign", ["привет", "😀 👍🏽", "👨‍👩‍👧", "日本語", "\ufffd", "½"],
 )  # fmt: skip
-def test_what_the_model_cannot_read_comes_back(codec: TextCodec, foreign: str) -> None:
+def test_unreadable_characters_come_back(codec: TextCodec, foreign: str) -> None:
     text = SegmentedText(f"The {foreign} cat", reading(codec))
     read = settle(text, codec, {"The {name} cat": "le {name} chat"})
     assert read == ["The {name} cat"]

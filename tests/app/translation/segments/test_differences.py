@@ -26,7 +26,7 @@ from tests.linear import assert_linear
         ("en", "fr", "12 cats", "12 chats", []),
     ],
 )  # fmt: skip
-def test_the_place_of_a_fault(
+def test_the_span_of_a_fault(
     source: str, target: str, text: str, translation: str, expected: list[object]
 ) -> None:
     found = [
@@ -53,7 +53,7 @@ def test_there_is_a_difference_for_each_fault_and_its_spans_are_in_order(
             assert not edges or edges[-1] <= len(side)
 
 
-def test_what_is_copied_is_not_compared() -> None:
+def test_copied_spans_are_not_compared() -> None:
     assert differences("Call 12-34 now", "Appelez 12-34", ("en", "fr"), ["12-34"]) == []
     assert lost_facts("Ring 01 42 68 53 00.", "Appelez le 01 42 68 53 00.", ("en", "fr")) == []
     assert lost_facts("I see 242 cats.", "Je vois 243 chats.", ("en", "fr")) == ["numbers"]

@@ -37,7 +37,7 @@ def copied(text: str, codec: MarianTokenizer) -> SegmentedText:
 
 
 def is_whole(character: str, answer: str) -> bool:
-    """Whether a character is in an answer, or what it is normalised to."""
+    """Whether a character, or its normalised form, is in an answer."""
     normal = unicodedata.normalize("NFKC", character)
     return character in answer or (normal.strip() or normal) in answer
 

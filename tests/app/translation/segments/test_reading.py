@@ -11,6 +11,6 @@ def test_each_occurrence_is_a_constraint_equal_to_that_of_the_same_term(codec: T
     assert said == {"chien vert", "Chien vert"}
 
 
-def test_what_the_vocabulary_cannot_spell_is_left_out(codec: TextCodec) -> None:
+def test_terms_that_the_vocabulary_cannot_spell_are_left_out(codec: TextCodec) -> None:
     terms = list(Glossary({"cat": "ﬁ", "dog": "chien"}).find("cat dog"))
     assert len(TermSpeller(codec).constraints(terms)) == 1

@@ -63,7 +63,7 @@ def test_sentences_are_read_one_by_one_and_the_rest_stays(codec: TextCodec) -> N
 @pytest.mark.parametrize(
     "text", ["", " \n", "42", "https://x.org {n} %s", "😀", "…", "a@b.org 1.5"]
 )
-def test_where_nothing_is_to_translate_nothing_is_read(codec: TextCodec, text: str) -> None:
+def test_texts_without_words_are_not_read(codec: TextCodec, text: str) -> None:
     nothing = segmented(text, codec)
     assert nothing.pending() == []
     assert nothing.answer().after == text
@@ -93,13 +93,13 @@ def test_lost_words_beside_a_placeholder_are_looked_for_again(codec: TextCodec) 
     assert (other.answer().after, other.flags) == ("le chien {x}.", [])
 
 
-def test_a_word_that_is_lost_for_good_is_said_to_be(codec: TextCodec) -> None:
+def test_a_placeholder_whose_words_stay_lost_is_flagged(codec: TextCodec) -> None:
     text = segmented("dog {x}", codec)
     assert settle(text, codec, dict.fromkeys(["dog {name}", "dog 4817", "dog"], "!"))[-1] == "dog"
     assert (text.answer().after, text.flags) == ("! {x}", ["truncated"])
 
 
-def test_of_several_hypotheses_those_that_kept_all_are_taken(codec: TextCodec) -> None:
+def test_hypotheses_that_kept_every_placeholder_are_accepted(codec: TextCodec) -> None:
     text = with_alternatives("The {x}", codec)
     [segment] = text.pending()
     hypotheses = [said(t, codec) for t in ("le chien", "la {name}", "le {name} vert")]
@@ -108,7 +108,7 @@ def test_of_several_hypotheses_those_that_kept_all_are_taken(codec: TextCodec) -
     assert segment.best == hypotheses[1]
 
 
-def test_hypotheses_beyond_those_that_are_wanted_are_not_read(codec: TextCodec) -> None:
+def test_hypotheses_beyond_the_requested_ones_are_not_read(codec: TextCodec) -> None:
     [segment] = segmented("The {x}", codec).pending()
     segment.settle([said(t, codec) for t in ("le", "la {name}", "le {name} vert")])
     assert [one.text for one in segment.renderings] == ["la {x}"]
@@ -141,7 +141,7 @@ def test_flags_are_those_of_any_sentence(codec: TextCodec) -> None:
     assert text.flags == ["copied_source", "length_capped", "repetition", "unknown_characters"]
 
 
-def test_what_the_model_finds_improbable_is_doubtful(codec: TextCodec) -> None:
+def test_improbable_sentences_are_doubtful(codec: TextCodec) -> None:
     text = segmented("The dog. The cat.", codec)
     first, second = text.pending()
     first.settle([said("le chien.", codec)])
@@ -165,7 +165,7 @@ def test_an_over_long_sentence_is_read_in_pieces(codec: TextCodec) -> None:
     assert text.answer().after == sentence
 
 
-def test_what_cannot_be_cut_small_enough_is_left_and_said(codec: TextCodec) -> None:
+def test_text_that_cannot_be_cut_small_enough_stays_and_is_flagged(codec: TextCodec) -> None:
     text = SegmentedText("\u0133. the", reading(codec, max_tokens=4))  # NFKC: two letters
     assert settle(text, codec, {}) == ["the"]
     assert text.answer().after == "\u0133. the"
@@ -191,7 +191,7 @@ def test_tokens_are_placed_in_the_text_as_sent(codec: TextCodec) -> None:
     forgets=st.integers(0, 3),
     split=st.sampled_from(["sentences", "nonewlines", "off"]),
 )  # fmt: skip
-def test_whatever_the_model_forgets_each_placeholder_comes_back_once(
+def test_each_placeholder_comes_back_once_for_any_output(
     codec: TextCodec, text: str, forgets: int, split: Split
 ) -> None:
     through = segmented(text, codec, split)

@@ -42,14 +42,14 @@ def test_terms_behind_the_end(terms: list[Term]) -> None:
         "J'aime le matou et le clébard, clébard.",
     ],
 )  # fmt: skip
-def test_terms_beside_their_words_or_in_the_place_of_others(terms: list[Term], salad: str) -> None:
+def test_terms_beside_their_words_or_instead_of_others(terms: list[Term], salad: str) -> None:
     assert not is_in_place(terms, FREE, salad, SHOWN)
 
 
 @pytest.mark.parametrize(
     "good", [SHOWN, "J'aime un matou et le clébard.", "J'aime le beau matou et le clébard !"]
 )
-def test_terms_in_their_places(terms: list[Term], good: str) -> None:
+def test_terms_at_their_positions(terms: list[Term], good: str) -> None:
     assert is_in_place(terms, FREE, good, SHOWN)
 
 
@@ -60,7 +60,7 @@ def test_short_words_show_that_a_term_was_added() -> None:
     assert not is_in_place(terms, free, "I like the tomcat and the dog mutt.", shown)
 
 
-def test_a_term_in_the_place_of_a_wrong_word() -> None:
+def test_a_term_instead_of_a_wrong_word() -> None:
     terms = list(Glossary({"chien": "mutt"}).find("Le chien dort."))
     assert not is_in_place(terms, "The dog sleeps.", "The dog is mutt.", "The mutt sleeps.")
 
@@ -72,7 +72,7 @@ def test_an_added_term_may_say_what_the_free_translation_left_out() -> None:
     assert not is_in_place(terms, free, "Il a eu sa voiture là volée.", found)
 
 
-def test_a_term_that_is_said_anyway_may_be_anywhere(terms: list[Term]) -> None:
+def test_a_term_that_is_translated_so_anyway_may_be_anywhere(terms: list[Term]) -> None:
     shown = "J'aime le matou et le clébard."
     assert is_in_place(terms, "J'aime matou et le clébard.", "Clébard et matou aiment.", shown)
 
@@ -100,7 +100,7 @@ def test_a_word_of_the_source_term_beside_the_target_says_it_twice() -> None:
     assert has_source_word(terms, source, "Mr. Bridge Dupont et Dupont")
 
 
-def test_a_term_in_the_place_of_an_article_was_added() -> None:
+def test_a_term_instead_of_an_article_was_added() -> None:
     terms = list(Glossary({"city": "Ville-sur-Lune"}).find("The city is famous."))
     free = "La ville est célèbre."
     assert was_added(terms, free, "Ville-sur-Lune ville est célèbre.")

@@ -39,7 +39,7 @@ def test_a_sequence_is_one(sequence: str, unknown: UnknownCharacters) -> None:
     assert [span.of(text) for span in found_in(text, unknown).spans] == [sequence]
 
 
-def test_what_the_model_can_read_is_left_to_it(unknown: UnknownCharacters) -> None:
+def test_readable_characters_are_left_to_the_model(unknown: UnknownCharacters) -> None:
     for text in ("the cat", "THE CAT", "the\u200dcat", "\x00 the cat", "¿the cat?"):
         assert found_in(text, unknown).spans == []
 

@@ -27,7 +27,9 @@ def answer(*texts: tuple[str, list[str]]) -> TranslateAnswer:
         (["une maison"], []),
     ],
 )
-def test_alternatives_are_texts_that_were_not_said_yet(others: list[str], shown: list[str]) -> None:
+def test_alternatives_differ_from_the_texts_before_them(
+    others: list[str], shown: list[str]
+) -> None:
     words = {"source": "en", "target": "fr", "alternatives": 3}
     one = LibreTranslateRequest.parse({"q": "a house", **words})
     assert LibreTranslateAnswer.of(one, answer(("une maison", others))).alternatives == shown

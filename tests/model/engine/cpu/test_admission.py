@@ -23,7 +23,7 @@ GREEDY = SearchOptions(beam_size=1)
         ((5, 1), SearchOptions(rule=MarianRule(150)), "a target id outside the vocabulary of 150"),
     ],
 )
-def test_what_the_kernels_cannot_take_is_refused(
+def test_jobs_beyond_the_kernels_limits_are_refused(
     model: Transformer, source: tuple[int, ...], options: SearchOptions, named: str
 ) -> None:
     engine = cpu_engine(model, "int8")

@@ -115,7 +115,7 @@ def test_float32_equals_the_reference(
     check_empty(engine)
 
 
-def test_as_many_terms_as_there_may_be_are_said(make_speaker: MakeModel) -> None:
+def test_the_largest_number_of_terms_is_produced(make_speaker: MakeModel) -> None:
     model = make_speaker(source_vocab_size=60, target_vocab_size=60, max_length=80)
     edges = PieceEdges.none(60)
     terms = tuple(Constraint((Wording((5 + n, 25 + n)),)) for n in range(MAX_CONSTRAINTS + 2))

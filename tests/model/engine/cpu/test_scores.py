@@ -137,7 +137,7 @@ def test_explaining_disturbs_no_search(
         ((5, 1), (-1,), "a target id"),
     ],
 )
-def test_what_cannot_be_explained_is_refused(
+def test_invalid_explanations_are_refused(
     model: Transformer, source: tuple[int, ...], target: tuple[int, ...], named: str,
     kind: AttentionKind,
 ) -> None:  # fmt: skip

@@ -19,12 +19,12 @@ def sentence(live: list[float], log_probs: list[list[float]]) -> tuple[Slots, Ca
 
 
 def merged(live: list[float], log_probs: list[list[float]]) -> list[tuple[float, int, int]]:
-    """(score, lane, place) of the continuations, in order."""
+    """(score, lane, rank) of the continuations, in order."""
     slots, candidates = sentence(live, log_probs)
     n = _merge(1, FIRST_ROW, slots, candidates)
     lanes = candidates.best_row[:n] - FIRST_ROW
     found = zip(candidates.best_score[:n], lanes, candidates.best_rank[:n], strict=True)
-    return [(float(score), int(lane), int(place)) for score, lane, place in found]
+    return [(float(score), int(lane), int(rank)) for score, lane, rank in found]
 
 
 def test_the_best_continuations_of_all_hypotheses_in_order() -> None:
@@ -32,13 +32,13 @@ def test_the_best_continuations_of_all_hypotheses_in_order() -> None:
     assert found == [(-1.5, 0, 0), (-2.25, 1, 0), (-2.5, 1, 1), (-3, 1, 2)]
 
 
-def test_of_equals_the_better_hypothesis_comes_first_then_the_lower_token() -> None:
+def test_ties_go_to_the_better_hypothesis_and_then_the_lower_token() -> None:
     found = merged([-1, -2], [[-1, -1, -2], [0, 0, -1]])
     assert found == [(-2, 0, 0), (-2, 0, 1), (-2, 1, 0)]
     assert merged([-1, -1], [[-1, -1], [-1, -1]]) == [(-2, 0, 0), (-2, 0, 1)]
 
 
-def test_what_has_no_probability_is_left_out() -> None:
+def test_tokens_without_probability_are_left_out() -> None:
     found = merged([-1, -2], [[-1, -np.inf, -np.inf], [-1, -np.inf, -np.inf]])
     assert found == [(-2, 0, 0), (-3, 1, 0)]
     assert merged([0], [[-np.inf] * 2]) == []

@@ -64,7 +64,7 @@ def test_the_reference_tells_the_same(make_speaker: MakeModel, seed: int) -> Non
         assert told[0][1] == told[1][1]
 
 
-def test_of_a_greedy_search_every_token_is_told_at_once(endless: Transformer) -> None:
+def test_a_greedy_search_streams_every_token_at_once(endless: Transformer) -> None:
     engine = cpu_engine(endless, "int8")
     source = draw_source(endless, np.random.default_rng(1), 6)
     engine.admit([Job(1, source, SearchOptions(1, max_target_tokens=9), stream=True)])
@@ -78,7 +78,7 @@ def test_of_a_greedy_search_every_token_is_told_at_once(endless: Transformer) ->
     assert engine.progress() == []
 
 
-def test_only_what_streams_is_told_and_cuts_steps_short(endless: Transformer) -> None:
+def test_only_streaming_jobs_report_progress_and_shorten_steps(endless: Transformer) -> None:
     engine = cpu_engine(endless, "int8")
     source = draw_source(endless, np.random.default_rng(1), 6)
     options = SearchOptions(1, max_target_tokens=20)

@@ -41,7 +41,7 @@ def said(outcomes: dict[int, Outcome]) -> dict[int, list[tuple[int, ...]]]:
 
 
 def token_by_token(engine: TorchEngine) -> dict[int, Outcome]:
-    """Run what was admitted, interrupting every step."""
+    """Run the admitted jobs, interrupting every step."""
     outcomes: dict[int, Outcome] = {}
     while engine.busy:
         engine.interrupt()

@@ -32,7 +32,7 @@ def test_nan_in_a_source(make_speaker: MakeModel, spoilt: float) -> None:
         assert said(outcomes) == {job_id: expected[job_id] for job_id in outcomes}
 
 
-def test_nan_in_what_is_said(make_speaker: MakeModel) -> None:
+def test_nan_in_the_embedding_of_a_produced_token(make_speaker: MakeModel) -> None:
     model = make_speaker(
         eos_bias=-1.0, source_vocab_size=30, target_vocab_size=40, max_length=20, **APART
     )

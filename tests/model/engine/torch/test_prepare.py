@@ -66,7 +66,7 @@ def test_every_bucket_is_recorded_at_the_start_and_none_later(endless: Transform
     assert graphs.n_replayed - n_before >= 15
 
 
-def test_what_is_longer_leaves_what_was_recorded(endless: Transformer) -> None:
+def test_a_job_longer_than_prepared_leaves_recorded_graphs(endless: Transformer) -> None:
     graphs = FakeGraphs()
     engine = prepared(endless, graphs)
     for job in (limited(0, 40, beam=2, source=(5, 3, 1)), limited(1, 9, beam=2, source=(5, 4, 1))):

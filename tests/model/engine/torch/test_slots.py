@@ -21,7 +21,7 @@ def job(job_id: int, length: int, beam: int = 1) -> Job:
 
 
 @given(JOBS, st.integers(1, 40), st.integers(1, 60))
-def test_what_is_admitted_stays_within_both_limits(
+def test_admitted_jobs_stay_within_both_limits(
     drawn: list[tuple[int, int, bool]], max_rows: int, max_tokens: int
 ) -> None:
     capacity = Capacity(CONFIG, max_rows, max_tokens)

@@ -91,7 +91,7 @@ def test_values_that_are_none(tmp_path: Path) -> None:
     assert "holds −128" in refused(with_item(0x4101, b"\x80\2" + struct.pack("<f", 1)))
 
 
-def test_what_follows_the_last_item_is_refused(written: bytes) -> None:
+def test_bytes_after_the_last_item_are_refused(written: bytes) -> None:
     assert "1 bytes after the last item" in refused(written + b"\0")
 
 

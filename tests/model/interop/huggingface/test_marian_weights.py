@@ -153,7 +153,7 @@ def test_the_shared_matrix_stands_for_all_three(tmp_path: Path) -> None:
     assert found.bias is None
 
 
-def test_what_is_said_to_be_one_but_is_not(tmp_path: Path) -> None:
+def test_embeddings_declared_as_one_that_are_not(tmp_path: Path) -> None:
     tensors = {"model.shared.weight": torch.rand(5, 4), "lm_head.weight": torch.rand(5, 4)}
     with pytest.raises(CheckpointError, match="the output is declared as tied to the embedding"):
         embeddings(tmp_path, tensors, tie=True, share=True)

@@ -25,7 +25,7 @@ def refusal(folder: Path) -> str:
     return str(caught.value)
 
 
-def test_every_unsupported_option_is_told_at_once_by_name_and_value(tmp_path: Path) -> None:
+def test_every_unsupported_option_is_reported_with_its_value(tmp_path: Path) -> None:
     config = CONFIG | {
         "activation_function": "gelu_new",
         "normalize_before": True,
@@ -88,7 +88,7 @@ def test_values_that_make_no_model(tmp_path: Path, changes: dict[str, Any], told
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff", b"[" * 100_000])
-def test_what_is_no_json_object(tmp_path: Path, text: bytes) -> None:
+def test_json_that_is_not_an_object(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "config.json").write_bytes(text)
     assert "JSON" in refusal(tmp_path)
 

@@ -9,7 +9,7 @@ from tests.cases import cases
 from tests.marian_npz import OPTIONS
 
 
-def test_every_unsupported_option_is_told_at_once_by_name_and_value() -> None:
+def test_every_unsupported_option_is_reported_with_its_value() -> None:
     values = OPTIONS | {
         "type": "amun",
         "dim-emb": 33,
@@ -76,7 +76,7 @@ def test_which_embeddings_are_one(tied: dict[str, bool], share: bool, tie: bool)
     assert (options.share_embeddings, options.tie_output) == (share, tie)
 
 
-def test_what_is_not_said_is_as_in_marian() -> None:
+def test_missing_options_have_marians_defaults() -> None:
     options = model_options({"type": "transformer"}, "x")
     assert (options.d_model, options.n_heads, options.n_encoder_layers) == (512, 8, 1)
     assert (options.d_ff, options.decoder_d_ff, options.activation) == (2048, 2048, "swish")
@@ -89,7 +89,7 @@ def test_what_is_not_said_is_as_in_marian() -> None:
         ("v1.9.31", "quick_gelu"), ("v2.0.0", "gelu"), (None, "quick_gelu"), (7, "quick_gelu"),
     ],
 )  # fmt: skip
-def test_what_gelu_is_depends_on_the_version(version: object, activation: str) -> None:
+def test_the_version_decides_which_gelu_is_meant(version: object, activation: str) -> None:
     values = OPTIONS | {"transformer-ffn-activation": "gelu", "version": version}
     assert model_options(values, "x").activation == activation
 

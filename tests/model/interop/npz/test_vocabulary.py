@@ -62,7 +62,7 @@ def test_pad_has_one_id_on_both_sides(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "told"), cases(__file__, "what_is_no_vocabulary"))
-def test_what_is_no_vocabulary(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_vocabularies(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "vocab.yml").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError) as caught:
         read_vocabularies(tmp_path, ())

@@ -85,7 +85,7 @@ SEEDS = range(300)
 
 
 @pytest.mark.parametrize("write", [telephone, identifier, code])
-def test_what_stays_is_the_same_on_both_sides(write: Callable[[Random], Written]) -> None:
+def test_kept_numbers_are_the_same_on_both_sides(write: Callable[[Random], Written]) -> None:
     pairs = [write(Random(seed)) for seed in SEEDS]
     assert all(english == french for english, french in pairs)
     assert len(set(pairs)) > 200

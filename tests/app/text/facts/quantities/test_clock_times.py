@@ -43,7 +43,7 @@ def test_both_languages_write_the_same_time(hour: int, minute: int) -> None:
         ("3 h", (3,)),
     ],
 )
-def test_what_is_said_of_the_half_of_the_day_counts(text: str, hours: tuple[int, ...]) -> None:
+def test_words_for_the_half_of_the_day_count(text: str, hours: tuple[int, ...]) -> None:
     found = time_at(text, 0, may_be_late=False)
     assert found is not None
     assert found.hours == hours

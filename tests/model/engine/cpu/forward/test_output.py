@@ -152,7 +152,7 @@ def test_a_row_has_the_same_bits_alone(make_model: MakeModel, precision: Precisi
 
 
 @PRECISIONS
-def test_tokens_that_are_asked_for_have_the_figures_that_they_have_when_chosen(
+def test_requested_tokens_have_the_scores_that_they_have_when_chosen(
     make_model: MakeModel, precision: Precision
 ) -> None:
     weights = make_weights(make_model, precision, 130)

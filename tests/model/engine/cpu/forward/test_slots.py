@@ -72,7 +72,7 @@ def test_a_page_is_free_or_of_one_sentence(pages: Pages, seed: int) -> None:
     check_each_page_is_in_one_place(slots, pages)
 
 
-def test_what_was_in_a_slot_before_is_forgotten(pages: Pages) -> None:
+def test_earlier_contents_of_a_slot_are_forgotten(pages: Pages) -> None:
     slots = make_slots(1, LONGEST)
     occupy(slots, 0, pages, 4, 5, 5, 9, 1)
     slots.failed[0], slots.length[0], slots.n_live[0] = True, 7, 5
