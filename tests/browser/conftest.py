@@ -41,17 +41,23 @@ def browser(
 
 
 @pytest.fixture
-def page(browser: webdriver.Chrome, server: str) -> Iterator[Page]:
-    """The page as at a first visit; afterwards, check its console and the hosts that it used."""
+def unvisited(browser: webdriver.Chrome, server: str) -> Iterator[Page]:
+    """The page before a first visit; afterwards, check its console and the hosts that it used."""
     page = Page(browser, server)
     browser.get(f"{server}/icon")  # of the same origin, with none of the page's scripts
     page.run("localStorage.clear(); sessionStorage.clear()")
     page.emulate()
     browser.get_log("browser")  # type: ignore[no-untyped-call]
-    page.go("")
     yield page
     page.check_console()
     page.check_hosts()
+
+
+@pytest.fixture
+def page(unvisited: Page) -> Page:
+    """The page as at a first visit."""
+    unvisited.go("")
+    return unvisited
 
 
 @pytest.fixture(scope="session")

@@ -104,14 +104,17 @@ class Page:
         self.find(f'[data-view="{name}"]').click()
 
     def emulate(self, *, dark: bool = False, width: int = 1280) -> None:
-        """A system's colours, and a window's width."""
-        feature = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        """A system's colours, and a window's width; colours change at once, not in a transition."""
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def tap(self, element: WebElement) -> None:
-        """As a finger does."""
+        """Touch it, as a finger does."""
         script = "const { x, y, width, height } = arguments[0].getBoundingClientRect(); return [x + width / 2, y + height / 2]"  # noqa: E501
         x, y = self.run(script, element)
         for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
@@ -137,6 +140,7 @@ class Page:
 def open_page(driver: webdriver.Chrome, server: str) -> Page:
     page = Page(driver, server)
     driver.get("about:blank")  # not the page of another server
+    page.emulate()
     driver.get_log("browser")  # type: ignore[no-untyped-call]  # nor what it wrote
     page.go("")
     return page

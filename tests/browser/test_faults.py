@@ -22,7 +22,7 @@ def page(browser: webdriver.Chrome, tiny_checkpoint: Path) -> Iterator[Page]:
         browser.get("about:blank")
 
 
-def test_the_places_of_a_fault_are_underlined_and_described(page: Page) -> None:
+def test_the_spans_of_a_fault_are_underlined_and_described(page: Page) -> None:
     page.go("#/translate?source=en&target=fr&text=A%20dog.%20The%20cat%20sees%2012%20dogs.")
     wait_for("underlines", lambda: page.all("#translation .fault"))
     message = "“12” is “43” in the translation."

@@ -22,6 +22,12 @@ TEXT = "The house is green."
 STATE = "?from=en&to=fr&text=The+house+is+green."
 
 
+@pytest.fixture
+def page(unvisited: Page) -> Page:
+    """Each test begins at an address of its own."""
+    return unvisited
+
+
 def asked(page: Page, route: str, **body: Any) -> Any:
     body = {"text": TEXT, "source": "en", "target": "fr", "split_sentences": False} | body
     return httpx.post(f"{page.server}/{route}", json=body, timeout=60).raise_for_status().json()
@@ -252,7 +258,7 @@ def test_the_numbers_of_every_block_are_the_apis(page: Page) -> None:
 
 
 def start_tour(page: Page) -> str:
-    """Returns what the button said, once there is an answer; each one builds it anew."""
+    """Return the button's label once there is an answer; each answer builds the button again."""
     wait_for("an answer", lambda: page.all("#block"))
     script = "const start = document.querySelector('.tour-start'); start.click(); return start.textContent"  # noqa: E501
     return str(page.run(script))

@@ -89,7 +89,7 @@ def test_the_caret_chooses_the_sentence(page: Page) -> None:
         ))  # fmt: skip
 
 
-def test_doubtful_words_are_marked_and_told(page: Page) -> None:
+def test_doubtful_words_are_marked_and_described(page: Page) -> None:
     page.type("The keys to the old cabinet are on the table.")
     page.translated("table.")
     marked = page.all('#translation [class*="doubt-"]')
@@ -260,7 +260,7 @@ def test_a_file_is_translated(
     assert not page.all("#files li")
 
 
-def test_a_file_that_cannot_be_read_is_told_in_words(page: Page, tmp_path: Path) -> None:
+def test_the_reason_of_an_unreadable_file_is_shown(page: Page, tmp_path: Path) -> None:
     page.expected_errors = ("translate_file",)
     (tmp_path / "broken.json").write_text("{")
     page.find("#file").send_keys(str(tmp_path / "broken.json"))

@@ -1,32 +1,29 @@
-"""Keys, overloads, and a server that is gone: said in plain words."""
+"""Keys, overloads, and a server that is gone: reported in plain words."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 
 import pytest
+from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from app.shipped import SHIPPED_CHECKPOINT
 from tests.app.server_process import serving
-from tests.browser.driving import Page, chromium, open_page, wait_for
+from tests.browser.driving import Page, open_page, wait_for
 
 QUIET = ("--log-level", "error")
 OpenPage = Callable[..., AbstractContextManager[Page]]
 
 
 @pytest.fixture
-def page_of(browser_files: tuple[str, str], kernels: None, tmp_path: Path) -> OpenPage:
-    """The page of a server with these flags."""
+def page_of(browser: webdriver.Chrome, kernels: None) -> OpenPage:
+    """The page of a server with these flags: its port is an origin of its own."""
 
     @contextmanager
     def page_of(*flags: str) -> Iterator[Page]:
-        with (
-            serving(SHIPPED_CHECKPOINT, *QUIET, *flags) as (_, client),
-            chromium(*browser_files, tmp_path) as driver,
-        ):
-            yield open_page(driver, str(client.base_url).rstrip("/"))
+        with serving(SHIPPED_CHECKPOINT, *QUIET, *flags) as (_, client):
+            yield open_page(browser, str(client.base_url).rstrip("/"))
 
     return page_of
 
@@ -49,7 +46,7 @@ def test_an_overload_is_counted_down(page_of: OpenPage) -> None:
         page.check_console()
 
 
-def test_a_key_is_asked_for_and_kept_for_the_session(page_of: OpenPage) -> None:
+def test_a_key_is_requested_and_kept_for_the_session(page_of: OpenPage) -> None:
     with page_of("--api-keys", "mine") as page:
         dialog = page.find("#key-dialog")
         wait_for("the dialog", dialog.is_displayed)
@@ -76,15 +73,11 @@ def test_a_key_is_asked_for_and_kept_for_the_session(page_of: OpenPage) -> None:
         page.check_console()
 
 
-def test_a_lost_server_is_told(
-    browser_files: tuple[str, str], kernels: None, tmp_path: Path
-) -> None:
-    with chromium(*browser_files, tmp_path) as driver:
-        with serving(SHIPPED_CHECKPOINT, *QUIET) as (_, client):
-            page = open_page(driver, str(client.base_url).rstrip("/"))
-            page.type("The house is green.")
-            page.translated("green.")
-        page.type(" And")
-        alert = wait_for("the alert", lambda: page.all("#alert:not([hidden])"))[0]
-        assert "does not answer" in alert.text
-        assert page.find(".countdown").text
+def test_a_lost_server_is_reported(page_of: OpenPage) -> None:
+    with page_of() as page:
+        page.type("The house is green.")
+        page.translated("green.")
+    page.type(" And")
+    alert = wait_for("the alert", lambda: page.all("#alert:not([hidden])"))[0]
+    assert "does not answer" in alert.text
+    assert page.find(".countdown").text
