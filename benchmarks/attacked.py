@@ -1,15 +1,17 @@
 """A server under attack: watches its probes, its memory and its log."""
 
+import http.client
 import os
 import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import click
 import httpx
 
 from app.settings import Settings
@@ -27,6 +29,9 @@ GRACE = 1.0
 
 SPARE_BYTES = 100_000_000
 """Memory that an attack may use in addition to three bodies of the largest size."""
+
+AT_A_TIME = 4
+"""Requests of parsers' attacks that are sent at a time."""
 
 _FAILURE = re.compile(rb"Traceback|\"level\": ?\"(?:error|critical)\"")
 
@@ -129,6 +134,41 @@ def attacked(
             attack.failures = len(_FAILURE.findall(Path(log.name).read_bytes()))
         finally:
             stop(process)
+
+
+def exchange(
+    request: httpx.Request,
+    what: str,
+    deadline: float,
+    attacked: Attacked,
+    *,
+    leaves: bool = False,
+    shown: Container[int] = (500,),
+) -> None:
+    """Send a request, and read its answer to the end or disconnect.
+
+    shown  statuses whose answers are printed
+    """
+    connection = http.client.HTTPConnection(HOST, attacked.port, timeout=deadline + 60)
+    try:
+        connection.request("POST", request.url.path, request.read(), dict(request.headers))
+        began = time.perf_counter()
+        if leaves:
+            time.sleep(0.5)
+            attacked.left += 1
+            return
+        answer = connection.getresponse()
+        content = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        attacked.failed += 1
+        click.echo(f"{what}: {type(error).__name__}")
+        return
+    finally:
+        connection.close()
+    attacked.answers.append((time.perf_counter() - began - deadline, what))
+    attacked.statuses[answer.status] += 1
+    if answer.status in shown:
+        click.echo(f"{what}: {answer.status} {content[:300]!r}")
 
 
 def _warm(port: int) -> None:

@@ -5,12 +5,11 @@
 Each parser gets a server of its own with the default settings. The cases of
 `benchmarks.hostile_inputs`, as large as the server admits and a sixteenth of that, are sent several
 at a time with different options. Crowds of clients follow: many long streams, many answers that are
-not read, and `benchmarks.hostile_connections`. Meanwhile /livez is probed on both ports. The exit
-code is 1 unless all bounds hold.
+not read, `benchmarks.hostile_connections` and `benchmarks.hostile_json`. Meanwhile /livez is probed
+on both ports. The exit code is 1 unless all bounds hold.
 """
 
 import asyncio
-import http.client
 import json
 import os
 import random
@@ -19,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -26,9 +26,10 @@ import httpx
 
 from app.server.connections import ConnectionLimits
 from app.settings import Settings
-from benchmarks.attacked import COLUMNS, NOTES, Attacked, attacked
+from benchmarks.attacked import AT_A_TIME, COLUMNS, NOTES, Attacked, attacked, exchange
 from benchmarks.hostile_connections import ATTACKS, attacked_by
 from benchmarks.hostile_inputs import COMPRESSED, FORMS, Case, cases
+from benchmarks.hostile_json import KINDS, attacked_by_json
 from benchmarks.load import HOST, request_bytes
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
@@ -39,7 +40,6 @@ N_UNREAD = 100
 N_PROBES = 4
 """Maximum number of open connections of the probes."""
 
-AT_A_TIME = 4
 SMALLER = 16
 """Every second input has this fraction of the admitted size, so that it may finish in time."""
 
@@ -133,28 +133,9 @@ def _limit(form: str, for_files: str, for_text: str) -> int:
 
 def send(attack: Attack, deadline: float, attacked: Attacked) -> None:
     """Send one, and read its answer to the end or disconnect."""
-    request = attack.request(deadline)
     what = f"{attack.case.form} {attack.case.name} × {attack.size:,}"
-    connection = http.client.HTTPConnection(HOST, attacked.port, timeout=deadline + 60)
-    try:
-        connection.request("POST", request.url.path, request.read(), dict(request.headers))
-        began = time.perf_counter()
-        if attack.leaves:
-            time.sleep(0.5)
-            attacked.left += 1
-            return
-        answer = connection.getresponse()
-        content = answer.read()
-    except (OSError, http.client.HTTPException) as error:
-        attacked.failed += 1
-        click.echo(f"{what}: {type(error).__name__}")
-        return
-    finally:
-        connection.close()
-    attacked.answers.append((time.perf_counter() - began - deadline, what))
-    attacked.statuses[answer.status] += 1
-    if answer.status in (422, 500):
-        click.echo(f"{what}: {answer.status} {content[:300]!r}")
+    request = attack.request(deadline)
+    exchange(request, what, deadline, attacked, leaves=attack.leaves, shown=(422, 500))
 
 
 def parser_attacked(form: str, checkpoint: Path, deadline: float, sample: int | None) -> Attacked:
@@ -235,15 +216,15 @@ CROWDS: dict[str, Callable[[Path, float], Attacked]] = {
     "streams": crowd_of_streams,
     "unread": crowd_that_does_not_read,
 }
-CONNECTIONS = "connections"
-"""Every attack of `benchmarks.hostile_connections`."""
+GROUPS = {"connections": ATTACKS, "json": KINDS}
+"""Every attack of `benchmarks.hostile_connections`, and of `benchmarks.hostile_json`."""
 
 
 @benchmark
 @checkpoint_option
 @click.option(
     "--only",
-    type=click.Choice([*FORMS, *CROWDS, CONNECTIONS]),
+    type=click.Choice([*FORMS, *CROWDS, *GROUPS]),
     multiple=True,
     help="Attacks [default: all].",
 )
@@ -263,15 +244,14 @@ def main(
 ) -> None:
     """Attack `attend serve`; exit with code 1 unless all bounds hold."""
     outcomes = []
-    names = [*(only or (*FORMS, *CROWDS, CONNECTIONS))]
-    if CONNECTIONS in names:
-        names.remove(CONNECTIONS)
-        names += ATTACKS
-    for name in names:
+    chosen = only or (*FORMS, *CROWDS, *GROUPS)
+    for name in chain.from_iterable(GROUPS.get(name, [name]) for name in chosen):
         if name in CROWDS:
             outcome = CROWDS[name](checkpoint, deadline)
         elif name in ATTACKS:
             outcome = attacked_by(name, checkpoint)
+        elif name in KINDS:
+            outcome = attacked_by_json(name, checkpoint, deadline)
         else:
             outcome = parser_attacked(name, checkpoint, deadline, sample)
         outcomes.append(outcome)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from app.errors import InvalidRequestError
 from app.languages.detection import DetectedLanguage
 from app.routes import libretranslate
-from app.routes.handling.body import Body, Form, gather, read_body
+from app.routes.handling.body import Body, Form, gather
 from app.routes.handling.charging import spend, streamed, translated
 from app.routes.handling.dependencies import CurrentSettings, client_of, held_runtime
 from app.routes.handling.responses import timed_response
@@ -94,10 +94,10 @@ async def read_either(
 
     A form selects LibreTranslate's, and so does `q` in the object or query string, unless the
     object has `text`. With neither, a field that only `model`, the native request, has selects the
-    native one; else the error is in both forms. Raises as `read_body`, `Body.json`, `Body.form`,
+    native one; else the error is in both forms. Raises as `Body.read`, `Body.json`, `Body.form`,
     `client_of`, and `InvalidRequestError`.
     """
-    body = Body(await read_body(request, max_bytes), request.headers)
+    body = await Body.read(request, max_bytes)
     query = gather(request.query_params.multi_items()) if request.scope["query_string"] else {}
     if not body.is_form and "q" not in query:  # `curl -d '{…}'` declares a form
         set_dialect(request, "native" if b'"text"' in body.content else "undecided")
@@ -105,7 +105,7 @@ async def read_either(
     if body.is_form:
         value = await body.form()
     elif body.content.strip():
-        value = body.json()
+        value = await body.json()
     if isinstance(value, dict):
         if body.is_form or (("q" in query or "q" in value) and "text" not in value):
             set_dialect(request, "libretranslate")

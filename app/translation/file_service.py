@@ -51,6 +51,15 @@ class FileRequest:
     length_penalty: float | None = None
     glossary: Mapping[str, str] = field(default_factory=dict)
 
+    def options(self) -> TranslationOptions:
+        """Return how to translate the texts, with their glossary, which may take seconds."""
+        return TranslationOptions(
+            self.beam_size,
+            self.length_penalty,
+            split="nonewlines",
+            glossary=Glossary(self.glossary) if self.glossary else NO_GLOSSARY,
+        )
+
 
 @dataclass(frozen=True)
 class OpenedFile:
@@ -156,19 +165,13 @@ class FileService:
 
         Raises as `TranslationService.translate`.
         """
-        request = opened.request
-        options = TranslationOptions(
-            request.beam_size,
-            request.length_penalty,
-            split="nonewlines",
-            glossary=Glossary(request.glossary) if request.glossary else NO_GLOSSARY,
-        )
+        steps = await in_thread(lambda: opened.path.steps(opened.request.options()))
         texts = list(zip(opened.texts, opened.tagged, strict=True))
         distinct = dict.fromkeys(texts)
         n_characters = sum(len(text) for text, _ in distinct)
         blocks = await translate_blocks(
             [Block(text, is_tagged) for text, is_tagged in distinct],
-            opened.path.steps(options),
+            steps,
             RequestContext(client, deadline, Timings(), may_be_refused=False),
             progress=lambda share: progress(round(share * n_characters), n_characters),
         )

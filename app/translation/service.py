@@ -159,8 +159,11 @@ class TranslationService:
         async with self._admission.slot(self._seconds(timeout)) as deadline:
             self._limits.check_texts(request.texts)
             [text] = await open_texts(request, self.paths)
-            options = replace(request.options(), with_tokens=True)
-            planned = text.found.path.sole_step(options)
+            path = text.found.path
+            planned = await off_the_loop(
+                lambda: path.sole_step(replace(request.options(), with_tokens=True)),
+                request.n_term_characters,
+            )
             async with planned.lease(deadline) as model:
                 return await explain(planned.with_model(model), Caller(client))
 

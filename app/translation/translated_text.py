@@ -217,7 +217,7 @@ async def _translate_along(
     context: RequestContext,
 ) -> None:
     """Translate the texts of a request that use the same models."""
-    steps = path.steps(request.options())
+    steps = await off_the_loop(lambda: path.steps(request.options()), request.n_term_characters)
     explanations = None
     if request.is_explained:
         view = None

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from app.errors import MalformedJsonError
+from app.routes.handling.json_body import parse_json
 from benchmarks.attacked import Attacked
 from benchmarks.hostile_connections import attacked_by
 from benchmarks.hostile_inputs import FORMS
+from benchmarks.hostile_json import KINDS, attacked_by_json, bodies
 from benchmarks.hostile_requests import SMALLER, attacks, crowd_of_streams, parser_attacked
 
 FINE = Attacked("text", 10**8, statuses=Counter({200: 3, 504: 1}), probe=0.2, grown=10**6)
@@ -43,6 +46,34 @@ def test_half_of_a_sample_has_the_parsers_own_delimiters(form: str) -> None:
     assert len(request.read()) > 90
     assert request.headers["Content-Type"]
     assert SMALLER == 16
+
+
+@pytest.mark.parametrize("attack", KINDS)
+async def test_json_is_as_large_as_admitted_and_has_as_many_values_as_are_read(attack: str) -> None:
+    n_bytes = 2_000_000
+    n_read = 0
+    for name, body in bodies(attack, n_bytes):
+        assert len(body) <= n_bytes
+        if not name.endswith("100,000"):
+            assert len(body) > 0.8 * n_bytes
+        try:
+            await parse_json(body)
+        except MalformedJsonError as error:
+            refused = str(error)
+        else:
+            refused = ""
+            n_read += 1
+        if name.endswith("100,000"):
+            assert "more than" not in refused
+    assert n_read >= 2
+
+
+def test_json_attacks_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:
+    attack = attacked_by_json("JSON of many names", tiny_checkpoint, 10.0)
+    assert set(attack.statuses) == {200, 400, 422}
+    assert attack.failures == 0
+    assert attack.grown <= attack.bound
+    assert 0 < attack.probe < float("inf")
 
 
 def test_connections_attack_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:

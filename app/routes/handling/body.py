@@ -1,27 +1,24 @@
 """Request bodies: limited in size, as JSON or a form."""
 
-import json
 import re
-from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import NoReturn
+from typing import Self
 
 from fastapi import HTTPException, Request
 from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.concurrency.coroutines import turn_of_the_loop
-from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
+from app.errors import InvalidRequestError, MalformedFormError
+from app.routes.handling.json_body import LARGE, MAX_VALUES, parse_json
 from app.wire.failures import FORMS, media_type
 
 MAX_FORM_FIELDS = 20_000
 
-LARGE = 16_000
-"""Bytes; parsing and validating as many takes up to half a millisecond."""
-
-MAX_KEY = 50
+BYTES_PER_VALUE = 20
+"""Of the largest body, for each value of JSON beyond `MAX_VALUES`."""
 
 Form = dict[str, object]
 """A string for each name, or a list if a name occurs several times."""
@@ -29,14 +26,25 @@ Form = dict[str, object]
 
 @dataclass(slots=True)
 class Body:
-    """A complete body; `kind` is its media type, without parameters."""
+    """A complete body.
+
+    max_values  of JSON
+    kind        the media type, without parameters
+    """
 
     content: bytes
     headers: Headers
+    max_values: int = MAX_VALUES
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.kind = media_type(self.headers)
+
+    @classmethod
+    async def read(cls, request: Request, max_bytes: int) -> Self:
+        """Read it. Raises as `read_body`."""
+        content = await read_body(request, max_bytes)
+        return cls(content, request.headers, max(MAX_VALUES, max_bytes // BYTES_PER_VALUE))
 
     @property
     def is_json(self) -> bool:
@@ -54,17 +62,11 @@ class Body:
     def is_form(self) -> bool:
         return self.kind in FORMS and not self.is_json
 
-    def json(self) -> object:
+    async def json(self) -> object:
         """Parse JSON. Raises `HTTPException` 415, `MalformedJsonError`."""
         if not self.is_json:
             raise unsupported("application/json")
-        try:
-            encoding = json.detect_encoding(self.content)
-            return _JSON.decode(self.content.decode(encoding, "surrogatepass"))
-        except ValueError as error:
-            raise MalformedJsonError(_reason(error)) from None
-        except RecursionError:
-            raise MalformedJsonError("the body is nested too deeply") from None
+        return await parse_json(self.content, self.max_values)
 
     async def form(self) -> Form:
         """Parse form fields. Raises `HTTPException` 415, `MalformedFormError`."""
@@ -167,7 +169,8 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
 
 async def read_json(request: Request, max_bytes: int) -> object:
     """Read the body as JSON. Raises `HTTPException` 413 and 415, `MalformedJsonError`."""
-    return Body(await read_body(request, max_bytes), request.headers).json()
+    body = await Body.read(request, max_bytes)
+    return await body.json()
 
 
 async def read_parameters(request: Request, max_bytes: int) -> Form:
@@ -175,10 +178,10 @@ async def read_parameters(request: Request, max_bytes: int) -> Form:
 
     Raises as `read_json`, `MalformedFormError`, `InvalidRequestError`.
     """
-    body = Body(await read_body(request, max_bytes), request.headers)
+    body = await Body.read(request, max_bytes)
     parsed: object = {}
     if body.content:
-        parsed = body.json() if body.is_json else await body.form()
+        parsed = await body.json() if body.is_json else await body.form()
     if not isinstance(parsed, Mapping):
         raise InvalidRequestError.at("", "the body should be an object")
     return gather(request.query_params.multi_items()) | dict(parsed)
@@ -190,37 +193,6 @@ def gather(fields: Iterable[tuple[str, str]]) -> Form:
     for name, value in fields:
         gathered.setdefault(name, []).append(value)
     return {name: values if len(values) > 1 else values[0] for name, values in gathered.items()}
-
-
-def _reason(error: ValueError) -> str:
-    """Describe an error and its location without quoting the body."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"the body is not JSON: error at line {error.lineno}, column {error.colno}"
-    if isinstance(error, RepeatedKeyError):
-        return f"the body is not valid: {error}"
-    if isinstance(error, UnicodeDecodeError):
-        return f"the body is not UTF-8: error at byte {error.start}"
-    return "the body is not JSON: a number is invalid or has too many digits"
-
-
-def _refuse_constant(_: str) -> NoReturn:
-    raise ValueError
-
-
-class RepeatedKeyError(ValueError):
-    """An object repeats a key; programs differ in which value they read (RFC 8259 §4)."""
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise RepeatedKeyError(f"an object has the key {json.dumps(key[:MAX_KEY])} twice")
-    return values
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
-"""Created once; `json.loads` would create one for each body."""
 
 
 def unsupported(*supported: str) -> HTTPException:

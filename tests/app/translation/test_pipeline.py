@@ -1,9 +1,11 @@
 import asyncio
 import threading
+from collections.abc import Iterator, Mapping
 
 import httpx
 import pytest
 
+from app.text import glossary
 from app.translation.windows import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SEGMENTS
 from model.text.tokenizer import Tokenizer
 from tests.app.asking import scheduler
@@ -55,6 +57,54 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
         assert response.status_code == 200
     inline = {*tokenised_in} == {threading.current_thread()}
     assert inline == (n_characters <= MAX_INLINE_CHARACTERS)
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("/translate", "json"), ("/explain", "json"), ("/translate", "terms"), ("/v2/document", "")],
+)
+async def test_large_glossaries_are_read_beside_the_event_loop(
+    serve: Serve, path: str, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are worked on in threads, whatever their size."""
+    read_in: list[threading.Thread] = []
+    words = glossary._words
+
+    def note(text: str) -> Iterator[glossary._Word]:
+        if text.startswith("term"):
+            read_in.append(threading.current_thread())
+        return words(text)
+
+    monkeypatch.setattr(glossary, "_words", note)
+    async with serve(FakeEngine()) as client:
+        for n_terms in (1, MAX_INLINE_CHARACTERS):
+            read_in.clear()
+            terms = {f"term {index}": "b" for index in range(n_terms)}
+            if path == "/v2/document":
+                await translated_document(client, terms)
+            else:
+                own = {"do_not_translate": [*terms]} if field == "terms" else {"glossary": terms}
+                asked = {"text": "a cat", "target": "fr"} | own
+                response = await client.post(path, json=asked)
+                assert response.status_code == 200, response.text
+            assert len(read_in) == n_terms
+            inline = {*read_in} == {threading.current_thread()}
+            assert inline == (n_terms == 1 and path != "/v2/document")
+
+
+async def translated_document(client: httpx.AsyncClient, terms: Mapping[str, str]) -> None:
+    """Have a document translated with a stored glossary."""
+    entries = "\n".join(f"{source}\t{target}" for source, target in terms.items())
+    stored = {"source_lang": "en", "target_lang": "fr", "entries": entries, "entries_format": "tsv"}
+    made = (await client.post("/v2/glossaries", json={"name": "a"} | stored)).json()
+    asked = {"source_lang": "EN", "target_lang": "FR", "glossary_id": made["glossary_id"]}
+    files = {"file": ("a.txt", b"A cat.")}
+    handle = (await client.post("/v2/document", data=asked, files=files)).json()
+    address, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    status = ""
+    while status != "done":
+        status = (await client.post(address, json=key)).json()["status"]
+        assert status != "error"
 
 
 async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> None:
