@@ -181,15 +181,16 @@ def _warm(port: int) -> None:
 def _seconds_until_idle(pid: int) -> float:
     """Return the seconds until a process uses less than a tenth of a core."""
     began = time.perf_counter()
-    used = _cpu_seconds(pid)
+    used = cpu_seconds(pid)
     while time.perf_counter() - began < 60:
         time.sleep(0.5)
-        if (now := _cpu_seconds(pid)) - used < 0.05:
+        if (now := cpu_seconds(pid)) - used < 0.05:
             break
         used = now
     return time.perf_counter() - began - 0.5
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process, in user and kernel mode."""
     words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")

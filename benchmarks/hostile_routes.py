@@ -1,10 +1,14 @@
 """Sends hostile requests to every route of `attend serve`, from 200 connections at once.
 
     python -m benchmarks.hostile_routes [--only /score …] [--seconds 5]
+    python -m benchmarks.hostile_routes --cost [--checkpoint DIR]
 
 A route that takes texts gets those of `benchmarks.hostile_inputs`, as large as the server admits,
 and as many short ones as it admits; other routes are requested as often as they answer. Meanwhile
 /livez is probed. The exit code is 1 unless every probe was answered within `PROBE_LIMIT`.
+
+With --cost, the requests that need no key or are not charged are sent one after another, and the
+exit code is 1 unless each takes at most `COST_LIMIT` of the server's processor time.
 """
 
 import asyncio
@@ -21,17 +25,25 @@ import click
 import httpx
 
 from app.settings import Settings
+from app.web.site import shipped_site
+from benchmarks.attacked import cpu_seconds
 from benchmarks.crowd import Crowd, probing
 from benchmarks.hostile_inputs import cases
 from benchmarks.hostile_requests import largest
-from benchmarks.load import HOST
+from benchmarks.load import HOST, Connection
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
-from benchmarks.server import Server, attend_command, free_port, start_at, stop
+from benchmarks.server import Server, attend_command, free_port, running, start_at, stop
 
 N_CONNECTIONS = 200
 PROBE_LIMIT = 0.3
 """Maximum seconds for /livez."""
+
+N_REQUESTS = 500
+"""Requests of which the processor time is measured."""
+
+COST_LIMIT = 0.3
+"""Maximum milliseconds of processor time for a request that is not charged."""
 
 DEADLINE = "5"
 """Seconds in which a request wants its answer."""
@@ -101,7 +113,9 @@ FREE = (
     "GET /", "GET /docs", "GET /openapi.json", "GET /info", "GET /languages", "GET /metrics",
     "GET /readyz", "GET /livez", "GET /favicon.ico", "GET /health", "GET /frontend/settings",
     "GET /v2/languages", "GET /v2/usage", "GET /v2/glossaries", "GET /v3/languages",
-    "GET /v2/glossary-language-pairs", "GET /v1/models", "GET /nowhere", "GET /translate",
+    "GET /v2/glossary-language-pairs", "GET /v3/glossaries", "GET /v1/models",
+    "GET /language/translate/v2/languages", "GET /startupz", "GET /status",
+    f"GET /web/{shipped_site().digest}/main.js", "GET /nowhere", "GET /translate",
     "PUT /translate", "OPTIONS /translate", "POST /translate",
 )  # fmt: skip
 """Requests without a body, which need no key or are not charged, or are refused."""
@@ -124,8 +138,13 @@ def attacks() -> Iterator[tuple[str, str, Iterator[bytes]]]:
             (post(name, for_texts([kind] * n_texts)) for kind in kinds),
         )  # fmt: skip
     for name in FREE:
-        method, path = name.split()
-        yield name, "no body", iter([raw(httpx.Request(method, f"http://{HOST}{path}"))])
+        yield name, "no body", iter([free(name)])
+
+
+def free(name: str) -> bytes:
+    """Return a request without a body, from its method and path."""
+    method, path = name.split()
+    return raw(httpx.Request(method, f"http://{HOST}{path}"))
 
 
 def post(name: str, fields: Fields, deadline: str = DEADLINE) -> bytes:
@@ -154,21 +173,65 @@ def crowd(port: int, requests: Sequence[bytes], seconds: float) -> Counter[str]:
     return asyncio.run(run())
 
 
+def cost(port: int, pid: int, request: bytes) -> tuple[str, float]:
+    """Send a request again and again → the status, and milliseconds of the server's time each."""
+
+    async def ask(n_requests: int) -> str:
+        connection = Connection(port)
+        statuses = {await connection.ask(request) for _ in range(n_requests)}
+        connection.close()
+        return ", ".join(sorted(statuses))
+
+    asyncio.run(ask(N_REQUESTS // 10))  # what is made once
+    before = cpu_seconds(pid)
+    statuses = asyncio.run(ask(N_REQUESTS))
+    return statuses, 1000 * (cpu_seconds(pid) - before) / N_REQUESTS
+
+
+def costs(checkpoint: Path, only: Sequence[str]) -> list[dict[str, Cell]]:
+    """Return a row for each request that needs no key or is not charged."""
+    rows: list[dict[str, Cell]] = []
+    with running(Server("attend serve", "", attend_command(checkpoint))) as server:
+        for name in FREE:
+            if only and not any(part in name for part in only):
+                continue
+            statuses, milliseconds = cost(server.port, server.pid, free(name))
+            holds = "yes" if milliseconds <= COST_LIMIT else "NO"
+            values = (name, statuses, milliseconds, holds)
+            rows.append(dict(zip(COST_COLUMNS, values, strict=True)))
+    return rows
+
+
 COLUMNS = {"Request": "", "Kind": "", "Answers": "", "/livez, s": ".2f", "Holds": ""}
+COST_COLUMNS = {"Request": "", "Status": "", "Processor time, ms": ".2f", "Holds": ""}
 
 
 @benchmark
 @checkpoint_option
 @click.option("--only", multiple=True, help="Parts of routes' names [default: all].")
 @click.option("--seconds", type=click.FloatRange(0.1), default=5.0, help="Of each attack.")
+@click.option("--cost", "of_cost", is_flag=True, help="Processor time of requests without charge.")
 @json_option
-def main(*, checkpoint: Path, only: Sequence[str], seconds: float, json_file: Path | None) -> None:
+def main(
+    *,
+    checkpoint: Path,
+    only: Sequence[str],
+    seconds: float,
+    of_cost: bool,
+    json_file: Path | None,
+) -> None:
     """Attack every route; exit with code 1 unless /livez answers in time."""
+    if of_cost:
+        rows = costs(checkpoint, only)
+        given: dict[str, Cell] = {"checkpoint": checkpoint.name, "requests": N_REQUESTS}
+        name = "Processor time of requests without charge"
+        publish(Report("free_routes", name, given, COST_COLUMNS, rows, ()), json_file)
+        sys.exit(1 if any(row["Holds"] == "NO" for row in rows) else 0)
     port = free_port()
     process = start_at(
         Server("attend serve", "", attend_command(checkpoint)), port, subprocess.DEVNULL
     )
-    rows: list[dict[str, Cell]] = []
+    rows = []
     try:
         # The clients are a process of their own: they must not delay the probes.
         with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as clients:

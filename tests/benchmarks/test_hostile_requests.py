@@ -11,7 +11,7 @@ from app.routes.handling.json_body import parse_json
 from benchmarks.attacked import Attacked
 from benchmarks.hostile_connections import attacked_by
 from benchmarks.hostile_inputs import FORMS
-from benchmarks.hostile_json import KINDS, attacked_by_json, bodies
+from benchmarks.hostile_json import KINDS, bodies
 from benchmarks.hostile_requests import SMALLER, attacks, crowd_of_streams, parser_attacked
 
 FINE = Attacked("text", 10**8, statuses=Counter({200: 3, 504: 1}), probe=0.2, grown=10**6)
@@ -66,14 +66,6 @@ async def test_json_is_as_large_as_admitted_and_has_as_many_values_as_are_read(a
         if name.endswith("100,000"):
             assert "more than" not in refused
     assert n_read >= 2
-
-
-def test_json_attacks_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:
-    attack = attacked_by_json("JSON of many names", tiny_checkpoint, 10.0)
-    assert set(attack.statuses) == {200, 400, 422}
-    assert attack.failures == 0
-    assert attack.grown <= attack.bound
-    assert 0 < attack.probe < float("inf")
 
 
 def test_connections_attack_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:
