@@ -48,6 +48,7 @@ class Runtime:
     admission: Admission
     _n_held: int = 0
     _free: asyncio.Event = field(default_factory=asyncio.Event)
+    _info_json: tuple[object, bytes] = None, b""
 
     @property
     def info(self) -> Info:
@@ -55,6 +56,20 @@ class Runtime:
         first, *others = map(_model_info, self.known)
         pivoted = self.service.languages.pivoted
         return Info(**dict(first), others=others, pivoted=pivoted, version=__version__)
+
+    @property
+    def info_json(self) -> bytes:
+        """`info` as JSON, made again when a model's facts or state have changed: with 200 languages
+        it takes 20 ms."""
+        now = [
+            (model.facts, model.slot.state, model.slot.pinned, model.slot.n_bytes)
+            for model in self.known
+        ]
+        before, written = self._info_json
+        if now != before:
+            written = self.info.model_dump_json().encode()
+            self._info_json = now, written
+        return written
 
     @property
     def alive(self) -> bool:

@@ -35,6 +35,9 @@ VERBS = {
 }
 
 
+NOT_ENOUGH_MEMORY = "not enough memory, or a limit on it (ulimit -v, cgroups) is too low"
+
+
 class Failure(click.ClickException):
     """A failure reported as one line, `attend: <line>`, with exit code 1."""
 
@@ -59,6 +62,10 @@ class VerbGroup(click.Group):
             command: click.Command = getattr(
                 importlib.import_module(module), module.rpartition(".")[2]
             )
+        except (ImportError, OSError, RuntimeError) as error:  # of libraries that are not mapped
+            if not _memory_is_limited():
+                raise
+            raise Failure(f"{NOT_ENOUGH_MEMORY}: {error}") from None
         finally:
             gc.freeze()
             gc.enable()
@@ -81,6 +88,8 @@ class VerbGroup(click.Group):
             if error.name != "torch":
                 raise
             raise Failure("this needs torch, which is not installed") from None
+        except MemoryError:
+            raise Failure(NOT_ENOUGH_MEMORY) from None
         except KeyboardInterrupt:
             raise SystemExit(128 + signal.SIGINT) from None
         except BrokenPipeError:
@@ -92,6 +101,15 @@ class VerbGroup(click.Group):
                 raise
             file = f"{error.filename}: " if error.filename else ""
             raise Failure(f"{file}{error.strerror}") from None
+
+
+def _memory_is_limited() -> bool:
+    """Whether a limit on the address space is set (`ulimit -v`), where there are such limits."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 @click.group(

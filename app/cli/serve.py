@@ -4,6 +4,7 @@ import errno
 import gc
 import socket
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import IO, Any
 
@@ -13,8 +14,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.cli import options
-from app.cli.main import Failure
-from app.errors import AppError, SettingsError
+from app.cli.main import NOT_ENOUGH_MEMORY, Failure
+from app.errors import AppError, EngineFailedError, SettingsError
 from app.hub.import_cache import checkpoint_folder
 from app.loading import load_runtime
 from app.main import create_admin_app, create_app
@@ -41,10 +42,11 @@ class FailedStart(Failure):
 
     def show(self, file: IO[Any] | None = None) -> None:
         if is_json(self._log_format):
-            configure_logs("critical", self._log_format)
-            _log.critical("cannot start", reason=" ".join(self.format_message().split()))
-        else:
-            super().show(file)
+            with suppress(MemoryError, RuntimeError):  # a log needs memory for its lock
+                configure_logs("critical", self._log_format)
+                _log.critical("cannot start", reason=" ".join(self.format_message().split()))
+                return
+        super().show(file)
 
 
 class BadSettings(FailedStart):
@@ -104,17 +106,16 @@ def serve(**flags: Any) -> None:
 
 def fatal_reason(error: Exception) -> str | None:
     """Return in one line why the server cannot start; None for an unexpected error."""
+    if isinstance(error, EngineFailedError) and isinstance(error.__cause__, Exception):
+        return fatal_reason(error.__cause__) or str(error)
     if isinstance(error, (AppError, ModelError, Failure)):
         return str(error)
     if (
         isinstance(error, MemoryError)
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-        or "can't start new thread" in str(error)
+        or str(error) in ("can't start new thread", "can't allocate lock")
     ):
-        return (
-            "not enough memory, or a limit on it (ulimit -v, cgroups) is too low: "
-            f"{str(error) or type(error).__name__}"
-        )
+        return f"{NOT_ENOUGH_MEMORY}: {str(error) or type(error).__name__}"
     return None
 
 

@@ -7,10 +7,11 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
 from app.accounts.clients import Client
-from app.languages.served import language_name
+from app.languages.served import Languages, language_name
 from app.routes.handling.body import Form
 from app.routes.handling.charging import spend, translated
 from app.routes.handling.dependencies import ReadyRuntime, SentParameters, client_of, held_runtime
+from app.routes.handling.responses import languages_response
 from app.routes.handling.routing import F, Router
 from app.translation.answers import TranslateAnswer
 from app.wire.dialects import google as wire
@@ -68,20 +69,29 @@ async def google_detect(request: Request, parameters: SentParameters) -> wire.Go
 
 @_route(
     "/language/translate/v2/languages",
+    response_model=wire.GoogleLanguagesAnswer,
     response_model_exclude_none=True,
     responses=_ERRORS,
 )
 async def google_languages(
     request: Request, runtime: ReadyRuntime, parameters: SentParameters
-) -> wire.GoogleLanguagesAnswer:
+) -> Response:
     """The languages of the server, with names in English if `target` is given."""
     _client(request, parameters)
     with_names = wire.GoogleLanguagesRequest.parse(parameters).target is not None
-    languages = [
-        wire.GoogleLanguage(language=code, name=language_name(code) if with_names else None)
-        for code in runtime.service.languages.codes
-    ]
-    return wire.GoogleLanguagesAnswer(data=wire.GoogleLanguages(languages=languages))
+    return languages_response(_named if with_names else _codes, runtime.service.languages)
+
+
+def _named(languages: Languages) -> wire.GoogleLanguagesAnswer:
+    return wire.GoogleLanguagesAnswer.of(
+        [wire.GoogleLanguage(language=code, name=language_name(code)) for code in languages.codes]
+    )
+
+
+def _codes(languages: Languages) -> wire.GoogleLanguagesAnswer:
+    return wire.GoogleLanguagesAnswer.of(
+        [wire.GoogleLanguage(language=code) for code in languages.codes]
+    )
 
 
 async def _web(

@@ -1,45 +1,38 @@
 """GET /info; GET /languages, which both dialects share; POST /reload, for administrators."""
 
-from functools import lru_cache
 from http import HTTPStatus
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from pydantic import TypeAdapter
 
 from app.languages.served import Languages
 from app.routes.handling.dependencies import CurrentLifecycle, KnownClient, ReadyRuntime
+from app.routes.handling.responses import languages_response
 from app.routes.handling.routing import Router
 from app.wire.native.answers import Info, LanguageAnswer
 from app.wire.openapi import problem_answers
-
-_LANGUAGES = TypeAdapter(list[LanguageAnswer])
 
 router = Router(tags=["model"])
 admin_router = APIRouter(tags=["admin"])
 
 
-@router.get("/info", responses=problem_answers(401, 503))
-async def info(_: KnownClient, runtime: ReadyRuntime) -> Info:
+@router.get("/info", responses=problem_answers(401, 503), response_model=Info)
+async def info(_: KnownClient, runtime: ReadyRuntime) -> Response:
     """Each model's configuration, parameters, digest, device and precision; attend's version."""
-    return runtime.info
+    return Response(runtime.info_json, media_type="application/json")
 
 
 @router.get("/languages", responses=problem_answers(503), response_model=list[LanguageAnswer])
 @router.post("/languages", name="post_languages", include_in_schema=False)
 async def languages(runtime: ReadyRuntime) -> Response:
     """Source languages with their targets, those through a pivot last."""
-    content = _languages_json(runtime.service.languages)
-    return Response(content, media_type="application/json")
+    return languages_response(_sources, runtime.service.languages)
 
 
-@lru_cache(maxsize=1)
-def _languages_json(languages: Languages) -> bytes:
-    return _LANGUAGES.dump_json(
-        [
-            LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
-            for language in languages.sources
-        ]
-    )
+def _sources(languages: Languages) -> list[LanguageAnswer]:
+    return [
+        LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
+        for language in languages.sources
+    ]
 
 
 @admin_router.post("/reload")

@@ -5,6 +5,7 @@ import json
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
+from app.languages.served import Languages
 from app.routes.handling.charging import streamed, translated
 from app.routes.handling.dependencies import (
     KnownClient,
@@ -12,6 +13,7 @@ from app.routes.handling.dependencies import (
     SentParameters,
     held_runtime,
 )
+from app.routes.handling.responses import languages_response
 from app.routes.handling.routing import Router
 from app.wire.dialects import openai as wire
 from app.wire.failures import error_body
@@ -49,7 +51,11 @@ async def chat_completions(
     return JSONResponse(wire.Chat(parsed.model).answer(answer))
 
 
-@router.get("/v1/models", responses=_ERRORS)
-async def openai_models(_: KnownClient, runtime: ReadyRuntime) -> wire.OpenAIModels:
+@router.get("/v1/models", response_model=wire.OpenAIModels, responses=_ERRORS)
+async def openai_models(_: KnownClient, runtime: ReadyRuntime) -> Response:
     """A model for any target, and one for each."""
-    return wire.OpenAIModels.of(runtime.service.languages.targets)
+    return languages_response(_models, runtime.service.languages)
+
+
+def _models(languages: Languages) -> wire.OpenAIModels:
+    return wire.OpenAIModels.of(languages.targets)

@@ -20,6 +20,7 @@ from app.routes.handling.dependencies import (
     ReadyRuntime,
     SentParameters,
 )
+from app.routes.handling.responses import languages_response
 from app.routes.handling.routing import Router
 from app.wire.dialects import deepl_glossaries as wire
 from app.wire.openapi import EXAMPLES, deepl_errors, query_parameters, request_body
@@ -203,15 +204,21 @@ async def deepl_delete_dictionary(
 # Version 2
 
 
-@router.get("/v2/glossary-language-pairs", responses=deepl_errors(403, 503))
-async def deepl_glossary_language_pairs(
-    _: KnownClient, runtime: ReadyRuntime
-) -> wire.DeepLGlossaryPairs:
+@router.get(
+    "/v2/glossary-language-pairs",
+    response_model=wire.DeepLGlossaryPairs,
+    responses=deepl_errors(403, 503),
+)
+async def deepl_glossary_language_pairs(_: KnownClient, runtime: ReadyRuntime) -> Response:
     """The pairs that glossaries may have: all that the server translates."""
+    return languages_response(_pairs, runtime.service.languages)
+
+
+def _pairs(languages: Languages) -> wire.DeepLGlossaryPairs:
     return wire.DeepLGlossaryPairs(
         supported_languages=[
             wire.DeepLGlossaryPair(source_lang=source.code, target_lang=target)
-            for source in runtime.service.languages.sources
+            for source in languages.sources
             for target in source.targets
         ]
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import HTTPException, Request, Response
 
+from app.languages.served import Languages
 from app.routes.deepl.chosen_entries import chosen_entries
 from app.routes.handling.charging import translated
 from app.routes.handling.dependencies import (
@@ -13,6 +14,7 @@ from app.routes.handling.dependencies import (
     ReadyRuntime,
     SentParameters,
 )
+from app.routes.handling.responses import languages_response
 from app.routes.handling.routing import Router
 from app.wire.dialects import deepl as wire
 from app.wire.openapi import EXAMPLES, deepl_errors, query_parameters, request_body
@@ -48,16 +50,27 @@ _LANGUAGES: dict[str, Any] = {
 }
 
 
-@router.get("/v2/languages", **_LANGUAGES)
-@router.post("/v2/languages", name="deepl_post_languages", **_LANGUAGES)
+@router.get("/v2/languages", response_model=list[wire.DeepLLanguage], **_LANGUAGES)
+@router.post(
+    "/v2/languages",
+    name="deepl_post_languages",
+    response_model=list[wire.DeepLLanguage],
+    **_LANGUAGES,
+)
 async def deepl_languages(
     _: KnownClient, runtime: ReadyRuntime, parameters: SentParameters
-) -> list[wire.DeepLLanguage]:
+) -> Response:
     """Source or target languages; `type` may be in the query or, even with GET, in a form."""
-    languages = runtime.service.languages
-    if wire.LanguagesRequest.parse(parameters).type == "target":
-        return wire.target_languages(languages.targets)
+    is_target = wire.LanguagesRequest.parse(parameters).type == "target"
+    return languages_response(_targets if is_target else _sources, runtime.service.languages)
+
+
+def _sources(languages: Languages) -> list[wire.DeepLLanguage]:
     return wire.source_languages(languages.sources)
+
+
+def _targets(languages: Languages) -> list[wire.DeepLLanguage]:
+    return wire.target_languages(languages.targets)
 
 
 @router.get(

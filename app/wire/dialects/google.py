@@ -127,6 +127,10 @@ class GoogleLanguagesAnswer(BaseModel):
 
     data: GoogleLanguages
 
+    @classmethod
+    def of(cls, languages: list[GoogleLanguage]) -> Self:
+        return cls(data=GoogleLanguages(languages=languages))
+
 
 class WebRequest(LenientRequest):
     """The parameters of /translate_a/single and /translate_a/t. Unknown ones are ignored."""

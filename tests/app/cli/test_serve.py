@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.cli import serve
 from app.cli.serve import fatal_reason, listen, or_pulled_models
+from app.errors import EngineFailedError
 from app.settings import Settings
 from tests.app.server_process import ATTEND, ENVIRONMENT, free_port, serving
 from tests.firefox_model import write_registry
@@ -210,12 +213,20 @@ def test_for_people_the_reason_is_a_plain_line(tmp_path: Path) -> None:
     assert result.stderr.splitlines()[-1].startswith(f"attend: {tmp_path / 'none'}: no such folder")
 
 
+def engine_failed(cause: Exception) -> EngineFailedError:
+    error = EngineFailedError("the engine failed on this request")
+    error.__cause__ = cause
+    return error
+
+
 @pytest.mark.parametrize(
     "error",
     [
         MemoryError(),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
         RuntimeError("can't start new thread"),
+        RuntimeError("can't allocate lock"),
+        engine_failed(MemoryError("Unable to allocate 2 GiB")),
     ],
 )
 def test_a_shortage_of_memory_is_one_line(error: Exception) -> None:
@@ -223,6 +234,7 @@ def test_a_shortage_of_memory_is_one_line(error: Exception) -> None:
     assert reason
     assert reason.startswith("not enough memory")
     assert fatal_reason(RuntimeError("a bug")) is None
+    assert fatal_reason(engine_failed(ValueError("a bug"))) == "the engine failed on this request"
 
 
 def test_sigterm_ends_readiness_then_new_work_then_the_process(tiny_checkpoint: Path) -> None:
@@ -329,3 +341,26 @@ def test_the_log_says_at_start_where_and_what_is_odd(tiny_checkpoint: Path) -> N
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_reason_that_cannot_be_logged_is_a_plain_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_memory(*_: object) -> None:
+        raise RuntimeError("can't allocate lock")
+
+    monkeypatch.setattr(serve, "configure_logs", no_memory)
+    serve.FailedStart("not enough memory", "json").show()
+    assert capsys.readouterr().err == "attend: not enough memory\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v is Linux's")
+def test_libraries_that_do_not_fit_end_the_start_in_one_line(tiny_checkpoint: Path) -> None:
+    ended = subprocess.run(
+        ["bash", "-c", 'ulimit -v 300000; exec "$@"', "-", ATTEND, "serve", "--checkpoint",
+         tiny_checkpoint, "--port", str(free_port())],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("attend: not enough memory, or a limit on it (ulimit -v, cgroups)")

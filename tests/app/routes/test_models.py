@@ -4,14 +4,17 @@ import io
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import structlog
+from pydantic_core import to_json
 
 from app.main import create_admin_app
 from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
+from app.routes.handling import responses
 from model.checkpoint.reader import load_checkpoint
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
@@ -55,7 +58,7 @@ async def test_answers_that_need_no_key_are_made_once(
     before = [(await served.get(path)).content for path in MADE_ONCE]
     for maker in ("app.routes.page._described", "app.wire.dialects.libretranslate.SPEC"):
         monkeypatch.setattr(maker, None)
-    monkeypatch.setattr("app.routes.models._LANGUAGES", None)
+    monkeypatch.setattr(responses, "to_json", None)
     assert [(await served.get(path)).content for path in MADE_ONCE] == before
     tag = (await served.get("/openapi.json")).headers["etag"]
     unchanged = await served.get("/openapi.json", headers={"If-None-Match": tag})
@@ -132,3 +135,38 @@ async def test_a_compressed_body_is_unsupported(client: Client, path: str) -> No
     assert answer.status_code == (400 if as_libretranslate else 415)
     assert "Content-Encoding" in answer.text
     assert answer.headers["Accept-Encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/languages", "/v2/languages", "/v2/languages?type=target", "/v1/models",
+        "/v2/glossary-language-pairs", "/language/translate/v2/languages",
+        "/language/translate/v2/languages?target=en",
+    ],
+)  # fmt: skip
+async def test_a_list_of_languages_is_written_once(
+    client: Client, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+
+    def note(value: object, **options: Any) -> bytes:
+        written.append(value)
+        return to_json(value, **options)
+
+    monkeypatch.setattr(responses, "to_json", note)
+    first, second = [await client.get(path) for _ in range(2)]
+    assert first.status_code == 200
+    assert first.headers["Content-Type"] == "application/json"
+    assert "null" not in first.text
+    assert (second.content, len(written)) == (first.content, 1)
+
+
+async def test_info_is_written_again_when_a_model_changes(client: Client) -> None:
+    runtime = client._transport.app.state.lifecycle.ready  # type: ignore[attr-defined]
+    first, second = [await client.get("/info") for _ in range(2)]
+    assert first.content == second.content
+    assert first.json() == json.loads(runtime.info.model_dump_json())
+    assert runtime.info_json is runtime.info_json
+    runtime.known[0].slot.pinned = not first.json()["pinned"]
+    assert (await client.get("/info")).json()["pinned"] != first.json()["pinned"]

@@ -1,10 +1,14 @@
 import asyncio
+import json
 import threading
+from collections.abc import Callable, Sequence
+from itertools import islice, product
 
 import httpx
 import pytest
 
 from app import loading
+from app.scheduling.engine_state import BULK_ROWS, BULK_ROWS_IN_COMPANY
 from app.translation import windows
 from app.translation.block import Block
 from app.translation.file_service import translated_name
@@ -77,3 +81,56 @@ async def test_windows_of_a_file_change_nothing(
         for module in (layout, windows):
             monkeypatch.setattr(module, "PART_SENTENCES", 2)
         assert (await send(client, text)).content == whole.content
+
+
+def as_lines(texts: Sequence[str]) -> str:
+    return "\n".join(texts)
+
+
+def as_catalogue(texts: Sequence[str]) -> str:
+    return "\n\n".join(f'msgid "{text}"\nmsgstr ""' for text in texts)
+
+
+def as_subtitles(texts: Sequence[str]) -> str:
+    times = "00:00:01,000 --> 00:00:02,000"
+    return "\n\n".join(f"{number}\n{times}\n{text}" for number, text in enumerate(texts, start=1))
+
+
+FILES: dict[str, Callable[[Sequence[str]], str]] = {
+    ".txt": as_lines, ".po": as_catalogue, ".srt": as_subtitles, ".json": json.dumps,
+}  # fmt: skip
+BEAM_SIZE = 2  # of the checkpoint
+WORDS = [
+    "the",
+    "cat",
+    "dog",
+    "house",
+    "tree",
+    "green",
+    "old",
+    "small",
+    "sees",
+    "likes",
+    "sleeps",
+    "here",
+]
+
+
+@pytest.mark.parametrize("suffix", FILES)
+async def test_many_short_texts_are_searched_once_each_in_full_batches(
+    serve: Serve, suffix: str
+) -> None:
+    """Work is counted, not timed: 20,000 take twenty times what 1,000 take."""
+    n_texts = 1000
+    engine = FakeEngine()
+    texts = [" ".join(words) for words in islice(product(WORDS, repeat=4), n_texts)]
+    async with serve(engine, sentence_cache_bytes=0) as client:
+        engine.admitted.clear()
+        file = {"file": ("a" + suffix, FILES[suffix](texts).encode())}
+        headers = {"Accept": "application/octet-stream"}
+        answer = await client.post("/translate_file", files=file, data=TO_FRENCH, headers=headers)
+        assert answer.status_code == httpx.codes.OK, answer.text
+    searched = [name for batch in engine.admitted for name in batch]
+    assert len(searched) == n_texts
+    n_rows = n_texts * BEAM_SIZE  # beside single sentences, as just before, half as many at a time
+    assert n_rows / BULK_ROWS <= len(engine.admitted) <= n_rows / BULK_ROWS_IN_COMPANY + 1

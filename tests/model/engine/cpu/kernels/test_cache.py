@@ -282,14 +282,16 @@ def test_without_any_writable_folder_nothing_is_kept(
     assert cache.kernel_folder() is None
 
 
-KERNEL_OF_THE_ENGINE = """
+KERNEL = """
 from model.engine.cpu.kernels import jit
-from model.engine.cpu.kernels import cache
-assert cache.CACHE_FOLDER is None
 @jit.kernel
 def double(x): return 2 * x
 assert double(21) == 42
 """
+KERNEL_OF_THE_ENGINE = f"""
+from model.engine.cpu.kernels import cache
+assert cache.CACHE_FOLDER is None
+{KERNEL}"""
 
 KERNEL_OF_TRAINING = """
 import numpy as np
@@ -312,6 +314,22 @@ def test_kernels_work_where_nothing_is_kept(tmp_path: Path, use: str) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, str(file)], env=environment, check=True)
     assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_a_process_whose_cache_cannot_grow_names_the_folder_and_works(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk, which needs a mounted one."""
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNEL)
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path)}
+    ended = subprocess.run(
+        ["bash", "-c", 'ulimit -f 0; exec "$@"', "-", sys.executable, str(file)],
+        env=os.environ | environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stderr.splitlines()
+    [told] = [line for line in lines if "cannot be written" in line]
+    assert told.startswith(f"{tmp_path}/attend/kernels/kernel-")
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_full_disk_costs_a_warning_that_names_the_folder(
