@@ -38,7 +38,7 @@ ROWS: dict[str, str] = {
     "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.translation app.accounts app.documents app.languages app.observe",
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.native app.translation "
-    "app.accounts app.observe",
+    "app.accounts app.languages app.observe",
     "app.server": "app.runtime app.wire app.observe",
     "app.loading": "app.memory app.runtime app.settings app.shelf "
     "app.translation app.scheduling app.languages app.observe model.engine "

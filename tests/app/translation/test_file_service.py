@@ -123,7 +123,7 @@ async def test_many_short_texts_are_searched_once_each_in_full_batches(
     """Work is counted, not timed: 20,000 take twenty times what 1,000 take."""
     n_texts = 1000
     engine = FakeEngine()
-    texts = [" ".join(words) for words in islice(product(WORDS, repeat=4), n_texts)]
+    texts = [" ".join(words) + "." for words in islice(product(WORDS, repeat=4), n_texts)]
     async with serve(engine, sentence_cache_bytes=0) as client:
         engine.admitted.clear()
         file = {"file": ("a" + suffix, FILES[suffix](texts).encode())}

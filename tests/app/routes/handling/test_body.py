@@ -11,7 +11,6 @@ from starlette.datastructures import Headers
 from app.concurrency.coroutines import SHARE
 from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
 from app.routes.handling.body import (
-    LARGE,
     MAX_FORM_FIELDS,
     Body,
     gather,
@@ -19,6 +18,7 @@ from app.routes.handling.body import (
     read_json,
     read_parameters,
 )
+from app.routes.handling.json_body import LARGE
 from tests.cases import cases
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
