@@ -104,6 +104,10 @@ _COLLOQUIAL: dict[str, dict[str, str]] = {
            "power-horsepower": "chevaux cheval", "temperature-generic": "degré degrés",
            "area-square-kilometer": "km_carré km_carrés", "area-square-meter": "m_carré m_carrés",
            "speed-mile-per-hour": "miles_à_l'heure milles_à_l'heure", "length-inch": "po"},
+    "ja": {"duration-month": "ヶ月 カ月 ヵ月", "length-centimeter": "センチ"},
+    "ko": {"duration-month": "달"},
+    "zh": {"mass-kilogram": "公斤", "length-kilometer": "千米", "length-centimeter": "公分",
+           "temperature-generic": "度", "duration-week": "星期 週", "duration-hour": "钟头 鐘頭"},
     "": {"mass-kilogram": "kilo kilos quilo quilos chilo chili"},
 }  # fmt: skip
 _PLAIN_POWERS = str.maketrans("²³", "23")

@@ -23,12 +23,11 @@ from app.text.facts.quantities.number_words import (
 from app.text.facts.ranks import FIRST_OF_NAME, is_roman, roman_numerals, same_ordinals
 from app.text.facts.relations import same_bounds, same_ratios
 from app.text.facts.spelt import (
-    ABOUT,
     MIN_IN_WORDS,
     PART,
-    WORDS_OF_ABOUT,
     WORDS_OF_PARTS,
     lacks_number_in_words,
+    lacks_part,
     lacks_rank_in_words,
 )
 from app.text.remembered import remembered
@@ -65,9 +64,7 @@ def may_have_facts(text: str, language: str) -> bool:
     words = words_of(text)
     if not words.isdisjoint(WORDS_OF_PARTS) and PART.search(text):
         return True
-    return (not words.isdisjoint(WORDS_OF_ABOUT) and ABOUT.search(text) is not None) or any(
-        one.value >= MIN_IN_WORDS for one in spelt_out(text, language)
-    )
+    return any(one.value >= MIN_IN_WORDS for one in spelt_out(text, language))
 
 
 @remembered
@@ -85,6 +82,8 @@ def _faults(source: str, translation: str, languages: tuple[str, str]) -> Iterat
         or may_have_facts(source, languages[0])
         or says_number(source, languages[0])
     ):
+        if lacks_part(translation, source, languages[::-1]):
+            yield "numbers"
         return
     if (
         lacks_number_in_words(source, translation, languages)

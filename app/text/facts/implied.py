@@ -9,7 +9,8 @@ from model.text.language_codes import primary_language
 
 _FORTNIGHT = re.compile(r"\b(?:fortnight|quinz|quatorze|deux[  ]semaines)", re.IGNORECASE)
 NOUNS_OF_NUMBERS = {
-    "en": {"noon", "midday", "midnight", "twenties", "thirties", "forties", "fifties", "sixties"},
+    "en": {"noon", "midday", "midnight", "twenties", "thirties", "forties", "fifties", "sixties",
+           "fiver", "tenner"},
     "fr": {
         "midi", "minuit", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
         "soixantaine", "demie", "quart",
@@ -18,6 +19,8 @@ NOUNS_OF_NUMBERS = {
 _IMPLIED = {
     ("en", "fr"): {
         r"\b(?:noon|midday)\b": r"\bmidi\b|\b12\b",
+        r"\bfiver\b": r"\b(?:5|cinq)\b",
+        r"\btenner\b": r"\b(?:10|dix)\b",
         r"\bmidnight\b": r"\bminuit\b|\b(?:0|00|24)\b",
         r"\bin (?:his|her|their|my|your|our) (?:early |mid-?|late )?\w+ties\b": (
             r"aine\b|\bans\b|\d0|années"

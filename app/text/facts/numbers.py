@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 from app.text.cldr import SPACES, has_dotted_times
 from app.text.facts.quantities.clock_times import ClockTime, names_late_part, time_at
+from app.text.facts.quantities.multiples import multiples
 from app.text.facts.quantities.number_marks import NUMBER, commas_of, read_values
 from app.text.facts.quantities.number_words import (
     numbers_in_words,
     other_numbers_in_words,
     spelt_out,
 )
+from app.text.facts.quantities.parts import parts_of_units
+from app.text.facts.quantities.slang_money import ANY_MONEY
 from app.text.facts.quantities.units import Unit, currency_before, scale_at, unit_at
 from app.text.facts.quantities.worded_times import worded_times
 from app.text.facts.ranks import roman_numerals
@@ -23,6 +26,16 @@ from model.text.language_codes import primary_language
 
 _DIGIT = re.compile(r"\d")
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+_MYRIAD_SCALES = {
+    scale: exponent
+    for scales, exponent in (("千천", 3), ("万萬만", 4), ("億亿억", 8), ("兆조", 12))
+    for scale in scales
+}
+_MYRIAD = re.compile(rf"(\d[\d,]*)[ ]?([{''.join(_MYRIAD_SCALES)}]?)")
+_MYRIADS = re.compile(
+    rf"(?<![\d,.])\d[\d,]{{0,15}}(?:[{''.join(_MYRIAD_SCALES)}][ ]?\d[\d,]{{0,15}})+(?![\d,.])"
+    rf"[{''.join(_MYRIAD_SCALES)}]?"
+)
 _DECADE = re.compile(r"(?:[12]\d)?\d0(?=['’]?s\b)")
 _DOTTED_TIME = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _ROUND_THE_CLOCK = re.compile(
@@ -38,6 +51,10 @@ _BEFORE_TIME = re.compile(
 _HOUR = "duration-hour"
 _DAYS = frozenset({"duration-day"})
 _FORTNIGHT = 15
+_SLANG = 1000
+_ANY_CURRENCY = frozenset({"$", "€", "£", "CHF", ANY_MONEY})
+"""What a number behind which `grand` or `briques` stands may count."""
+
 UNCOUNTED = frozenset({"part"})
 """The unit of months, halves and dozens; the other text need not have it."""
 
@@ -80,13 +97,31 @@ def with_digits(text: str, language: str) -> str:
 
 
 def with_western_digits(text: str) -> str:
-    """Replace decimal digits of any script by European ones, but not raised ones and the like."""
-    if text.isascii() or not _OTHER_DIGIT.search(text):
+    """Replace decimal digits of any script by European ones, but not raised ones and the like.
+
+    A number of several scales such as `1億2000万` becomes one number.
+    """
+    if text.isascii():
         return text
-    return "".join(
-        str(unicodedata.decimal(character)) if character.isdecimal() else character
-        for character in text
+    if _OTHER_DIGIT.search(text):
+        text = "".join(
+            str(unicodedata.decimal(character)) if character.isdecimal() else character
+            for character in text
+        )
+    return _MYRIADS.sub(_sum_of_myriads, text)
+
+
+def _sum_of_myriads(number: re.Match[str]) -> str:
+    """Return the value of a number of several scales; unchanged if they do not descend."""
+    parts = _MYRIAD.findall(number[0])
+    scales = [_MYRIAD_SCALES.get(scale, 0) for _, scale in parts]
+    if scales != sorted(set(scales), reverse=True):
+        return number[0]
+    values = (
+        int(digits.replace(",", "")) * 10**scale
+        for (digits, _), scale in zip(parts, scales, strict=True)
     )
+    return str(sum(values))
 
 
 @remembered
@@ -121,6 +156,9 @@ def _in_words(text: str, language: str, *, is_strict: bool) -> Iterator[Quantity
             in_digits=False,
             unit=_DAYS if value == _FORTNIGHT else UNCOUNTED,
         )
+    for part in parts_of_units(text, language):
+        for amount, units in part.amounts():
+            yield Quantity((f"{amount.normalize():f}",), in_digits=False, unit=units)
     for _, value in roman_numerals(text):
         yield Quantity((str(value),), in_digits=False)
     for worded in worded_times(text, language):
@@ -136,6 +174,7 @@ def _in_digits(
     at = 0
     commas = commas_of(primary_language(language), is_strict=is_strict)
     may_be_late = names_late_part(text)
+    nouns = {one.start: one for one in multiples(text, language)}
     while number := NUMBER.search(text, at):
         if time := time_at(text, number.start(), may_be_late=may_be_late):
             yield _time(time, halves_known=halves_known)
@@ -149,6 +188,17 @@ def _in_digits(
         if decade := _DECADE.match(text, number.start()):
             short = decade[0][-2:]
             yield Quantity((decade[0], short, f"19{short}", f"20{short}"), in_digits=True)
+            continue
+        if noun := nouns.get(at + 1):
+            at = noun.end
+            unit = unit_at(text, at, language)
+            [*values] = read_values(number[0], (), commas)
+            for readings in values if len(values) == 1 else ():
+                many = tuple(f"{Decimal(one) * noun.value:f}" for one in readings)
+                names, written = _named(text, unit)
+                if noun.value >= _SLANG and not names:
+                    names = _ANY_CURRENCY
+                yield Quantity(many, True, names, written)
             continue
         sign = currency_before(text, number.start())
         scale = scale_at(text, at, language, is_money=sign is not None)

@@ -14,10 +14,10 @@ from app.text.facts.numbers import values_of
 from app.text.facts.quantities.number_words import (
     Spelt,
     knows_words_of,
-    numbers_in_words,
     spelt_out,
     words_of,
 )
+from app.text.facts.quantities.parts import parts_of_units
 from app.text.facts.quantities.units import is_checked, names_unit, unit_at
 from app.text.facts.quantities.worded_times import says_time, worded_times
 from app.text.facts.ranks import ordinals_in_words, roman_numerals
@@ -33,6 +33,9 @@ _TWO = re.compile(
 )
 """Words of English and French that say two of something."""
 
+_FORTNIGHT = 15
+"""A fortnight in days, which are two weeks, or fourteen days."""
+
 _ROUND = {100, 1000, 10**6, 10**9}
 """Numbers that may be vague: a thousand thanks."""
 
@@ -41,18 +44,6 @@ _TIMES_IN_OTHER_WORDS = {
     24: "duration-hour",
 }  # fmt: skip
 """Lengths of time that other words may say: a week, a fortnight, a year, a day."""
-
-ABOUT = re.compile(
-    r"\b(?:dozen|(?:douz|quinz|vingt|trent|quarant|cinquant|soixant)aine(?= d[e'’]))\b",
-    re.IGNORECASE,
-)
-"""A round number as a noun, before what it counts."""
-
-WORDS_OF_ABOUT = {
-    "dozen", "douzaine", "quinzaine", "vingtaine", "trentaine", "quarantaine", "cinquantaine",
-    "soixantaine",
-}  # fmt: skip
-"""Every match of `ABOUT` has one of these words, which are faster to look up than to match."""
 
 _NEW = re.compile(
     rf"(?i:neuf)(?![{SPACES}]pour[{SPACES}]cent)(?:[{SPACES}](?:et|ou|que?|à|au|de?|du|en|est|dans|sans|mais|puis|pas|plus|très|pour"
@@ -120,7 +111,8 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
             and _LAST_OF_TIME.search(translation)
             and not _LAST.search(source)
         )
-        or _lacks_round_number(source, translation, languages)
+        or lacks_part(source, translation, languages)
+        or lacks_part(translation, source, languages[::-1])
         or _adds_large_number(source, translation, languages)
     ):
         return True
@@ -145,6 +137,7 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
         and one.value not in values
         and not any(time.start <= one.start < time.end for time in times)
         and not (one.value == 2 and (not_paired or _TWO.search(translation)))
+        and not (one.value == _FORTNIGHT and values & {2, 14})
         and not _is_hour_of_12(one, source, translation, values, languages)
     ]
     if not lost or any(one.value * 100 + last.value in values for one, last in pairwise(read)):
@@ -239,18 +232,16 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
     return not ranks <= found
 
 
-def _lacks_round_number(source: str, translation: str, languages: Sequence[str]) -> bool:
-    """Whether a dozen, or about fifteen, is missing."""
-    if words_of(source).isdisjoint(WORDS_OF_ABOUT):
-        return False
-    words = ABOUT.findall(source)
-    wanted = {value for word in words for value in numbers_in_words(word, languages[0])}
-    if not wanted:
-        return False
-    if any(word in translation for word in words if word != "dozen"):
-        return True
-    values = values_of(translation, languages[-1])
-    return not wanted <= values and not (wanted == {15} and values & {2, 14})
+def lacks_part(text: str, other: str, languages: Sequence[str]) -> bool:
+    """Whether a part of a unit is missing in the other text, as a word and as an amount."""
+    return any(
+        not part.is_named(other, languages[-1])
+        and (
+            part.of_point
+            or values_of(other, languages[-1]).isdisjoint(amount for amount, _ in part.amounts())
+        )
+        for part in parts_of_units(text, languages[0])
+    )
 
 
 def _lacks_unit(
@@ -262,10 +253,17 @@ def _lacks_unit(
     ]
     if not words_of(source).isdisjoint(WORDS_OF_PARTS):
         ends += [part.end() for part in PART.finditer(source)]
+    there = {
+        name
+        for part in parts_of_units(translation, languages[-1])
+        for _, names in part.amounts()
+        for name in names
+    }
     for end in ends:
         unit = unit_at(source, end, languages[0])
         if (
             unit
+            and there.isdisjoint(unit.names)
             and is_checked(source[unit.start : unit.end], unit.names)
             and names_unit(translation, unit.names, languages[-1]) is False
         ):

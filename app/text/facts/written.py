@@ -15,10 +15,18 @@ from typing import NamedTuple
 
 from app.text.cldr import SPACES, Convention, convention_of, scale_name, unit_pattern, unit_symbols
 from app.text.facts.quantities.currencies import currency_noun
+from app.text.facts.quantities.multiples import linked_noun, multiples
 from app.text.facts.quantities.units import PERCENT, Unit, scale_at, unit_at
 from app.text.facts.ranks import is_roman, names_day, ordinal_in, roman_numerals
 from app.text.facts.relations import ratios_written
-from app.text.facts.written_words import TIME, NumberForm, eras_written, words_written, written_time
+from app.text.facts.written_words import (
+    TIME,
+    NumberForm,
+    eras_written,
+    noun_of_slang,
+    words_written,
+    written_time,
+)
 from model.text.language_codes import primary_language
 
 _LETTER = "A-Za-z"
@@ -141,6 +149,10 @@ class _Writer:
         value = self._value(number)
         if value is None or re.compile(r"['’]?s\b").match(text, end):
             return NumberForm(start, end, minus + self._with_sign(written, sign))
+        if many := next((x for x in multiples(text, self._source) if x.start == end + 1), None):
+            stop = many.end + len(linked_noun(text, many.end))
+            apart = " " if stop > many.end else ""
+            return NumberForm(start, stop, minus + self._digits(value * many.value) + apart)
         scale = scale_at(text, end, self._source, is_money=sign is not None)
         unit = unit_at(text, scale.end if scale else end, self._source)
         counted = text[unit.start : unit.end] if unit else ""
@@ -160,6 +172,8 @@ class _Writer:
                 end = self._joined_end(end)
                 return NumberForm(start, end, text[start:end])
             return NumberForm(start, end, minus + self._with_sign(written, sign))
+        if self._with_nouns and (noun := noun_of_slang(unit, value, self._target)):
+            return NumberForm(start, unit.end, f"{minus}{written} {noun}")
         if money and not is_word:
             return NumberForm(start, unit.end, minus + self._with_sign(written, money))
         if unit.names == {PERCENT}:

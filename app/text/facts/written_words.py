@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import time
+from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from app.text.cldr import SPACES, Convention, era_name, era_names, letters_of, locale_of
@@ -14,7 +15,11 @@ from app.text.facts.quantities.clock_times import (
     half_named,
     is_length_of_time,
 )
+from app.text.facts.quantities.currencies import currency_noun
+from app.text.facts.quantities.multiples import linked_noun, multiples
 from app.text.facts.quantities.number_words import spelt_out
+from app.text.facts.quantities.slang_money import ANY_MONEY
+from app.text.facts.quantities.units import Unit, unit_at
 from app.text.facts.quantities.worded_times import worded_times
 from app.text.facts.ranks import FIRST_OF_NAME, ordinal_in
 from model.text.language_codes import primary_language
@@ -43,13 +48,7 @@ def words_written(text: str, source: str, target: str, there: Convention) -> Ite
             yield NumberForm(ruler.end() - 1, ruler.end(), "Ire" if is_queen else "Ier")
         for fortnight in re.finditer(r"\b(?:a )?fortnight\b", text, re.IGNORECASE):
             yield NumberForm(*fortnight.span(), "quinze jours")
-    for one in spelt_out(text, source):
-        if one.value < 2:
-            continue
-        digits = f"{one.value:,}".replace(",", there.group if one.value > 9999 else "")
-        written = ordinal_in(one.value, digits, target) if one.is_ordinal else digits
-        if written is not None:
-            yield NumberForm(one.start, one.end, written)
+    yield from _spelt_written(text, source, target, there)
     for one in spelt_out(text, source):
         if cent := _PER_CENT.match(text, one.end):
             mark = "%" if there.money == "before" else " %"
@@ -57,6 +56,30 @@ def words_written(text: str, source: str, target: str, there: Convention) -> Ite
     if primary_language(source) == "fr" and primary_language(target) == "en":
         for decade in _DECADE.finditer(text):
             yield NumberForm(*decade.span(), f"{decade[1]}s")
+
+
+def _spelt_written(text: str, source: str, target: str, there: Convention) -> Iterator[NumberForm]:
+    """Yield the numbers in words, each with its `de` or its slang for money, if it has one."""
+    many = {noun.end for noun in multiples(text, source)}
+    for one in spelt_out(text, source):
+        if one.value < 2:
+            continue
+        digits = f"{one.value:,}".replace(",", there.group if one.value > 9999 else "")
+        written = ordinal_in(one.value, digits, target) if one.is_ordinal else digits
+        if written is not None:
+            link = linked_noun(text, one.end) if one.end in many else ""
+            yield NumberForm(one.start, one.end + len(link), written + " " * bool(link))
+            unit = unit_at(text, one.end, source)
+            if unit and (noun := noun_of_slang(unit, Decimal(one.value), target)):
+                yield NumberForm(one.start, unit.end, f"{written} {noun}")
+
+
+def noun_of_slang(unit: Unit, value: Decimal, target: str) -> str | None:
+    """Return the noun of a currency for slang such as `quid`; None if the unit is not slang."""
+    if ANY_MONEY not in unit.names:
+        return None
+    sign = next(one for one in "€£$" if one in unit.names)
+    return currency_noun(sign, value, target)
 
 
 def eras_written(text: str, source: str, target: str) -> Iterator[NumberForm]:

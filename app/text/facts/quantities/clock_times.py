@@ -19,7 +19,8 @@ MINUTE_WORD = rf"[{SPACES}]?(?:min(?:ute)?s?|mn)(?![^\W\d_])"
 
 _CLOCK = re.compile(
     rf"(?<![\d.,])(?P<hour>\d{{1,2}})(?:[{SPACES}]?(?P<mark>:|h(?:eures?|rs?)?(?![^\W\d_])\.?"
-    rf"|\.(?=\d\d[{SPACES}]?[ap]\.?m\b))(?:[{SPACES}]?(?P<minute>\d{{2}})(?![{SPACES}]minute))?(?!\d))?"
+    rf"|\.(?=\d\d[{SPACES}]?[ap]\.?m\b)|[時时点點시](?=[{SPACES}]?\d\d?[{SPACES}]?[分분]))"
+    rf"(?:[{SPACES}]?(?P<minute>\d{{2}}|\d(?=[{SPACES}]?[分분]))(?![{SPACES}]minute))?(?!\d))?"
     rf"(?:{HALF}|[{SPACES}](?P<sharp>o[’']clock)\b)?(?:{PART_OF_DAY})?",
     re.IGNORECASE,
 )

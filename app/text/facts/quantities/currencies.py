@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from app.text.cldr import locale_of
+from app.text.facts.quantities.slang_money import ANY_MONEY, SLANG_MONEY
 from model.text.language_codes import primary_language
 
 if TYPE_CHECKING:
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 _CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY CNY", "₹": "INR", "CHF": "CHF"}
 _FAMILIES = {"USD": "CAD AUD HKD", "GBP": "EGP SYP", "INR": "PKR LKR", "CHF": "XAF XPF"}
 """Currencies of the same noun: what their names have in common is the noun."""
+
+_NOUNS_WITHOUT_COUNTRY = {
+    "ja": {"$": "ドル", "€": "ユーロ", "£": "ポンド", "¥": "円 元"},
+    "ko": {"$": "달러 불", "€": "유로", "£": "파운드", "¥": "엔 위안", "KRW": "원"},
+    "zh": {"$": "美元 美金", "€": "欧元 歐元", "£": "英镑 英鎊", "¥": "元 块 塊 日元 日圓 圆 圓"},
+}
+"""Nouns of currencies in languages that write them together with the name of the country."""
 
 
 @cache
@@ -36,6 +44,11 @@ def currency_words(language: str) -> Mapping[str, frozenset[str]]:
             others = {word for one in family for word in _currency_names(locale, one)}
             words |= (own & others) or own
         found[sign] = frozenset(words)
+    for sign, slang in SLANG_MONEY.get(primary_language(language), {}).items():
+        found[sign] |= {*slang}
+        found[ANY_MONEY] = found.get(ANY_MONEY, frozenset()) | {*slang}
+    for sign, nouns in _NOUNS_WITHOUT_COUNTRY.get(primary_language(language), {}).items():
+        found[sign] = found.get(sign, frozenset()) | {*nouns.split()}
     place = {"en": -1, "fr": 0}.get(primary_language(language))
     if locale is None or place is None:
         return found

@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.text.cldr import SPACES, convention_of, unit_symbols
 from app.text.facts.quantities.number_words import words_of
+from app.text.scripts import FEW_SPACES
 from model.text.language_codes import primary_language
 
 NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
@@ -26,7 +27,7 @@ MAX_DIGITS = 40
 """Maximum digits of a number that is compared by its value; a longer one is by its digits."""
 
 _JOINED = re.compile(r"(?<![\w-])\d[\d.,]{0,20}(?![mb]illi)[^\W\d_]{5,}")
-"""Numbers joined with their nouns, as no language writes them."""
+"""Numbers joined with their nouns, as no language with spaces writes them."""
 
 Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 _DECIMAL = re.compile(r"\d+[.,]\d+")
@@ -114,7 +115,8 @@ def has_foreign_form(source: str, translation: str, languages: Sequence[str]) ->
         return False
     if _MISPLACED.search(translation) and not _MISPLACED.search(source):
         return True
-    if any(joined[0] not in source for joined in _JOINED.finditer(translation)):
+    joined = (one[0] for one in _JOINED.finditer(translation))
+    if any(one not in source and not FEW_SPACES.search(one) for one in joined):
         return True
     codes = [primary_language(code) for code in languages]
     if codes == ["en", "fr"] and any(one[0] in source for one in _ENGLISH.finditer(translation)):

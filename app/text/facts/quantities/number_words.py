@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from app.text.cldr import month_names
+from app.text.facts.quantities.multiples import MULTIPLES, multiples
 from app.text.remembered import remembered
 from model.text.language_codes import primary_language
 
@@ -36,6 +37,7 @@ _OTHERS = PARTS | _table(
     ("soixantaine centaine centaines hundreds cents millier milliers thousands once twice",
      (60, 100, 100, 100, 100, 1000, 1000, 1000, 1, 2)),
     ("moitié demi demie midi noon minuit midnight fortnight", (2, 2, 2, 12, 12, 0, 0, 15)),
+    ("fiver tenner", (5, 10)),
     ("twenties thirties forties fifties sixties seventies eighties nineties",
      (20, 30, 40, 50, 60, 70, 80, 90)),
 )  # fmt: skip
@@ -96,7 +98,7 @@ class _Vocabulary:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._numbers = {*_OTHERS, *_CENTS}
+        self._numbers = {*_OTHERS, *_CENTS, *MULTIPLES.get(language, ())}
         self._small = set[str]()
         self._plain = set[str]()
 
@@ -161,14 +163,25 @@ def spelt_out(text: str, language: str) -> tuple[Spelt, ...]:
         and words[one.start][0][0].isalpha()
         and not (one.start and words[one.start - 1][0][-1].isdecimal())  # "3 million" has digits
     ]
+    larger = [*halves, *_multiplied(text, language, spelt)]
     return (
-        *halves,
+        *larger,
         *(
             one
             for one in spelt
-            if not any(one.start < half.end and half.start < one.end for half in halves)
+            if not any(one.start < many.end and many.start < one.end for many in larger)
         ),
     )
+
+
+def _multiplied(text: str, language: str, spelt: Sequence[Spelt]) -> Iterator[Spelt]:
+    """Yield the numbers with a noun that multiplies them: `two dozen` is 24."""
+    before = {one.end + 1: one for one in spelt if not one.is_ordinal}
+    for noun in multiples(text, language):
+        if number := before.get(noun.start):
+            yield Spelt(number.value * noun.value, False, number.start, noun.end)
+        elif noun.is_one:
+            yield Spelt(noun.value, False, noun.start, noun.end)
 
 
 def numbers_in_words(text: str, language: str) -> Iterator[int]:
@@ -191,4 +204,8 @@ def other_numbers_in_words(text: str, language: str) -> Iterator[int]:
 
 @cache
 def _other_numbers(language: str) -> Mapping[str, int]:
-    return {**month_names(language), **_OTHERS}
+    code = primary_language(language)
+    foreign = {word for other, words in MULTIPLES.items() if other != code for word in words}
+    known = code in MULTIPLES
+    others = {word: value for word, value in _OTHERS.items() if not (known and word in foreign)}
+    return {**month_names(language), **others}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from app.text.cldr import SPACES, scale_words, unit_symbols, unit_words, year_word
 from app.text.facts.quantities.currencies import currency_codes, currency_words
 from app.text.facts.quantities.number_words import knows_words_of
+from app.text.facts.quantities.slang_money import is_other_thing
 from app.text.scripts import FEW_SPACES
 from model.text.language_codes import primary_language
 
@@ -21,12 +22,20 @@ _ABBREVIATED_SCALES: dict[str, dict[str, int]] = {
 }
 """Scales by language (`""`: all others), in addition to those of CLDR; 0 marks another word."""
 
+_THOUSANDS = {
+    "ja": {"千": 3, "百万": 6, "千万": 7},
+    "ko": {"백만": 6, "천만": 7},
+    "zh": {"百": 2, "千": 3, "百万": 6, "百萬": 6, "千万": 7, "千萬": 7, "十亿": 9, "十億": 9},
+}
+"""Scales below the next power of 10,000, which CLDR's short forms leave to the number."""
+
+
 _MANY = ("en", "fr", "de", "es", "it", "pt", "nl", "ru")
 """Languages whose words for large numbers may stand in one that CLDR does not have."""
 
 _PER_CENT = (
     r"%|٪|％|per ?cent\w*|pour[ -]?cents?|pourcent\w*|prozent\w*|porcent\w*|por ?cento?|por ciento"
-    r"|procent\w*|percentual\w*"
+    r"|procent\w*|percentual\w*|パーセント|퍼센트"
 )
 _SIGNS = "[$€£¥₹]"
 PERCENT = "%"
@@ -83,6 +92,10 @@ def scale_at(text: str, at: int, language: str, *, is_money: bool) -> Scale | No
         return None
     if words[word][0] > 3 and word in unit_words(language):  # `mil` is a mile in Czech
         return None
+    if not word.isascii() and FEW_SPACES.search(word):
+        unit = unit_at(text, at, language)
+        if unit is not None and unit.end > match.end():  # a kilogram is `千克` in Chinese
+            return None
     return Scale(words[word], match.end())
 
 
@@ -103,6 +116,8 @@ def unit_at(text: str, at: int, language: str) -> Unit | None:
         names = {sign}
     elif symbol := unit_symbols().get(word):
         names = {symbol} | words.get(word.lower(), set())
+    elif is_other_thing(word.lower(), text):
+        return None
     else:
         names = words.get(word.lower(), set()) or {PERCENT}
     return Unit(frozenset(names), match.start("word"), match.end())
@@ -146,7 +161,11 @@ def _scales(language: str) -> tuple[Mapping[str, tuple[int, ...]], re.Pattern[st
     tables = [scale_words(language)]
     if not tables[0]:
         tables = list(map(scale_words, _MANY))
-    own = _ABBREVIATED_SCALES.get(primary_language(language), _ABBREVIATED_SCALES[""])
+    code = primary_language(language)
+    own = {
+        **_ABBREVIATED_SCALES.get(code, _ABBREVIATED_SCALES[""]),
+        **_THOUSANDS.get(code, {}),
+    }
     found: dict[str, set[int]] = {word: {size} for word, size in own.items() if size}
     for word, size in (item for table in tables for item in table.items()):
         if own.get(word, size) == size:
@@ -154,10 +173,10 @@ def _scales(language: str) -> tuple[Mapping[str, tuple[int, ...]], re.Pattern[st
         if len(word) > 3 and word[-1] in "dn":
             found.setdefault(f"{word}s", set()).add(size)
     words = {word: tuple(sorted(sizes)) for word, sizes in found.items()}
-    ideographs = [word for word in words if not word[0].isascii() and len(word) == 1]
+    unspaced = [word for word in words if FEW_SPACES.search(word)]
     return words, re.compile(
         rf"(?:[{SPACES}]|-(?=\w{{4}}))?(?P<word>(?:{_alternatives(words)})(?!\w)"
-        rf"|(?:{_alternatives(ideographs) or '(?!)'}))",
+        rf"|(?:{_alternatives(unspaced) or '(?!)'}))",
         re.IGNORECASE,
     )
 

@@ -21,7 +21,6 @@ OTHERS = [
     "minus 5, moins 3, Menos 8, on May 3rd, le 1er août, 3 Sept., 12 d'octobre",
 ]
 PATTERNS = {
-    "about": (spelt.ABOUT, spelt.WORDS_OF_ABOUT),
     "part": (spelt.PART, spelt.WORDS_OF_PARTS),
     "last": (spelt._LAST_OF_TIME, spelt._LAST_WORDS),
     "late": (clock_times._LATE, clock_times._WORDS_OF_LATE),

@@ -13,16 +13,28 @@ from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.eager import EagerEngine
-from model.interop.marian_import import import_firefox, import_m2m100, import_marian
+from model.interop.languages import Languages
+from model.interop.marian_import import (
+    import_argos,
+    import_ctranslate2,
+    import_firefox,
+    import_m2m100,
+    import_marian,
+)
 from model.translator import Translator
 from tests.app.translation.segments.test_facts import FACTS
+from tests.argos_package import write_bpe_package, write_package
+from tests.ctranslate2_folder import FAMILIES, write_folder
 from tests.firefox_model import word_vocabulary, write_model
 
 LANGUAGES = (
     "en", "de", "es", "it", "pt", "nl", "pl", "cs", "sv", "da", "fi", "hu", "ro", "ru", "tr", "id",
     "vi", "ja", "ko", "ar",
 )  # fmt: skip
-ARCHITECTURES = ("attend", "Marian", "M2M-100", "NLLB", "Firefox")
+ARCHITECTURES = (
+    "attend", "Marian", "M2M-100", "NLLB", "Firefox", "CTranslate2", "CTranslate2, M2M-100", "Argos",
+    "Argos, BPE",
+)  # fmt: skip
 Make = Callable[..., Path]
 
 
@@ -42,6 +54,15 @@ def random_model(
     elif request.param == "Firefox":
         write_model(tmp_path / "firefox", "test", (word_vocabulary(120),), (120, 120), int8=False)
         import_firefox(tmp_path / "firefox", folder)
+    elif request.param.startswith("CTranslate2"):
+        family = FAMILIES["m2m100" if "M2M" in request.param else "opennmt-py, untied"]
+        write_folder(tmp_path / "model", family)
+        import_ctranslate2(tmp_path / "model", folder, languages=Languages(["en"], ["fr"]))
+    elif request.param.startswith("Argos"):
+        if "BPE" in request.param:
+            pytest.importorskip("sacremoses")
+        write = write_bpe_package if "BPE" in request.param else write_package
+        import_argos(write(tmp_path / "en_fr"), folder)
     else:
         kind = "nllb" if request.param == "NLLB" else "m2m100"
         import_m2m100(make_multilingual(kind=kind), folder)
@@ -53,9 +74,12 @@ def test_facts_are_kept(random_model: Checkpoint) -> None:
     longest = random_model.config.transformer.max_length
     options = SearchOptions(beam_size=2, max_target_tokens=6)
     random = Random(7)
-    for language in LANGUAGES:
+    served = [*dict.fromkeys(target for _, target in random_model.config.directions)]
+    for number, language in enumerate(LANGUAGES):
         found = random.sample(FACTS, 3)
-        direction = (language, "fr")
+        other = LANGUAGES[(number + 7) % len(LANGUAGES)]
+        is_multilingual = random_model.config.first_id(served[0]) is not None
+        direction = (language, served[number % len(served)] if is_multilingual else other)
         reading = Reading(random_model.tokenizer, direction, longest, options)
         texts = Translator(partial(SegmentedText, reading=reading), engines).stream(
             text for _, text, _ in found
