@@ -47,8 +47,8 @@ def currency_words(language: str) -> Mapping[str, frozenset[str]]:
     for sign, slang in SLANG_MONEY.get(primary_language(language), {}).items():
         found[sign] |= {*slang}
         found[ANY_MONEY] = found.get(ANY_MONEY, frozenset()) | {*slang}
-    for sign, nouns in _NOUNS_WITHOUT_COUNTRY.get(primary_language(language), {}).items():
-        found[sign] = found.get(sign, frozenset()) | {*nouns.split()}
+    for sign, bare in _NOUNS_WITHOUT_COUNTRY.get(primary_language(language), {}).items():
+        found[sign] = found.get(sign, frozenset()) | {*bare.split()}
     place = {"en": -1, "fr": 0}.get(primary_language(language))
     if locale is None or place is None:
         return found
