@@ -240,7 +240,7 @@ def lacks_part(text: str, other: str, languages: Sequence[str]) -> bool:
             part.of_point
             or values_of(other, languages[-1]).isdisjoint(amount for amount, _ in part.amounts())
         )
-        for part in parts_of_units(text, languages[0])
+        for part in set(parts_of_units(text, languages[0]))
     )
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from app.text.cldr import SPACES, Convention, convention_of, scale_name, unit_pattern, unit_symbols
 from app.text.facts.quantities.currencies import currency_noun
-from app.text.facts.quantities.multiples import linked_noun, multiples
+from app.text.facts.quantities.multiples import linked_noun, multiple_at
 from app.text.facts.quantities.units import PERCENT, Unit, scale_at, unit_at
 from app.text.facts.ranks import is_roman, names_day, ordinal_in, roman_numerals
 from app.text.facts.relations import ratios_written
@@ -149,7 +149,7 @@ class _Writer:
         value = self._value(number)
         if value is None or re.compile(r"['’]?s\b").match(text, end):
             return NumberForm(start, end, minus + self._with_sign(written, sign))
-        if many := next((x for x in multiples(text, self._source) if x.start == end + 1), None):
+        if many := multiple_at(text, end + 1, self._source):
             stop = many.end + len(linked_noun(text, many.end))
             apart = " " if stop > many.end else ""
             return NumberForm(start, stop, minus + self._digits(value * many.value) + apart)

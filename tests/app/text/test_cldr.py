@@ -50,7 +50,7 @@ def test_words_for_units_and_currencies() -> None:
     assert unit_words("en")["metres"] == unit_words("en")["meters"] == "length-meter"
     assert "in" not in unit_words("en")
     assert unit_words("ru")["метров"] == "length-meter"
-    assert {"dollar", "dollars", "usd", "$"} == currency_words("en")["$"]
+    assert {"dollar", "dollars", "usd", "$", "buck", "bucks"} == currency_words("en")["$"]
     assert "livres" in currency_words("fr")["£"]
     assert not unit_words("xx")
     assert currency_words("xx")["€"] == {"€", "eur"}

@@ -1,7 +1,7 @@
 """Nouns that multiply the number before them: dozens, scores, French tens, thousands in slang."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from app.text.facts.quantities.slang_money import is_of_prices
@@ -82,13 +82,26 @@ def multiples(text: str, language: str) -> Iterator[Multiple]:
     if not any(map(lowered.__contains__, values)):  # fast
         return
     for match in _NOUN[code].finditer(text):
-        noun = match["noun"].lower()
-        if noun not in values or (noun in _SLANG and not is_of_prices(text)):
-            continue
-        if noun == "grand" and _NOUN_BEHIND.match(text, match.end("noun")):
-            continue
-        value = values[noun] // 2 if match["half"] else values[noun]
-        yield Multiple(value, match.start(), match.end("plural"), _is_one(match, noun))
+        if found := _multiple(match, values):
+            yield found
+
+
+def multiple_at(text: str, start: int, language: str) -> Multiple | None:
+    """Return the noun that multiplies a number and starts there, if there is one."""
+    code = primary_language(language)
+    values = MULTIPLES.get(code)
+    match = _NOUN[code].match(text, start) if values else None
+    return _multiple(match, values) if match and values else None
+
+
+def _multiple(match: re.Match[str], values: Mapping[str, int]) -> Multiple | None:
+    text, noun = match.string, match["noun"].lower()
+    if noun not in values or (noun in _SLANG and not is_of_prices(text, match.start())):
+        return None
+    if noun == "grand" and _NOUN_BEHIND.match(text, match.end("noun")):
+        return None
+    value = values[noun] // 2 if match["half"] else values[noun]
+    return Multiple(value, match.start(), match.end("plural"), _is_one(match, noun))
 
 
 def linked_noun(text: str, end: int) -> str:

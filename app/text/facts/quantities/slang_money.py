@@ -35,15 +35,20 @@ _OTHER_THINGS = re.compile(
 )
 
 
-def is_of_prices(text: str) -> bool:
-    """Whether a text is of prices, so that slang for money is money there."""
-    return _PRICE.search(text) is not None and _OTHER_THINGS.search(text) is None
+_NEAR = 200
+"""Characters before and behind a word that say whether it is money."""
 
 
-def is_other_thing(word: str, text: str) -> bool:
-    """Whether a word that may be slang for money is another thing in a text."""
+def is_of_prices(text: str, at: int) -> bool:
+    """Whether a text is of prices near a position, so that slang for money is money there."""
+    near = text[max(at - _NEAR, 0) : at + _NEAR]
+    return _PRICE.search(near) is not None and _OTHER_THINGS.search(near) is None
+
+
+def is_other_thing(word: str, text: str, at: int) -> bool:
+    """Whether a word that may be slang for money is another thing at a position of a text."""
     if word not in _WORDS:
         return False
     if word in _NEEDS_PRICE:
-        return not is_of_prices(text)
-    return _OTHER_THINGS.search(text) is not None
+        return not is_of_prices(text, at)
+    return _OTHER_THINGS.search(text, max(at - _NEAR, 0), at + _NEAR) is not None

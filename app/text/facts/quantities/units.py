@@ -116,7 +116,7 @@ def unit_at(text: str, at: int, language: str) -> Unit | None:
         names = {sign}
     elif symbol := unit_symbols().get(word):
         names = {symbol} | words.get(word.lower(), set())
-    elif is_other_thing(word.lower(), text):
+    elif is_other_thing(word.lower(), text, at):
         return None
     else:
         names = words.get(word.lower(), set()) or {PERCENT}

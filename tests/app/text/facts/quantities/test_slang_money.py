@@ -4,6 +4,8 @@ from hypothesis import strategies as st
 
 from app.text.facts.compared import fact_faults
 from app.text.facts.quantities.slang_money import is_of_prices, is_other_thing
+from app.text.facts.written import number_forms
+from tests.linear import assert_linear
 
 NUMBERS = st.integers(2, 999).filter(lambda n: n not in range(1, 13))
 
@@ -45,9 +47,21 @@ def test_the_same_words_for_other_things(
 
 
 def test_other_things_by_the_words_around() -> None:
-    assert is_of_prices("pour cinquante balles")
-    assert not is_of_prices("une boîte de balles")
-    assert is_other_thing("balles", "une boîte de balles")
-    assert is_other_thing("bucks", "a deer hunt: two bucks")
-    assert not is_other_thing("bucks", "ten bucks")
-    assert not is_other_thing("euros", "une boîte de balles")
+    assert is_of_prices("pour cinquante balles", 15)
+    assert not is_of_prices("une boîte de balles", 13)
+    assert is_other_thing("balles", "une boîte de balles", 13)
+    assert is_other_thing("bucks", "a deer hunt: two bucks", 17)
+    assert not is_other_thing("bucks", "ten bucks", 4)
+    assert not is_other_thing("euros", "une boîte d'euros", 12)
+
+
+@pytest.mark.parametrize(
+    "unit", ["5 quid ", "5 grand ", "5 balles ", "5 dozen ", "half an hour ", "1億2000万"]
+)
+def test_time_is_linear_in_the_length(unit: str) -> None:
+    def work(n: int) -> None:
+        for language, other in (("en", "fr"), ("fr", "en")):
+            fact_faults(unit * n, "30 " * n, (language, other))
+            number_forms(unit * n, language, other, with_nouns=True)
+
+    assert_linear(work, 6_000 // len(unit))
