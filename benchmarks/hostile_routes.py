@@ -157,8 +157,7 @@ def raw(request: httpx.Request) -> bytes:
     """Return the bytes of a request."""
     body = request.read()
     headers = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
-    length = "" if body or request.method != "POST" else "Content-Length: 0\r\n"
-    return f"{request.method} {request.url.path} HTTP/1.1\r\n{headers}{length}\r\n".encode() + body
+    return f"{request.method} {request.url.path} HTTP/1.1\r\n{headers}\r\n".encode() + body
 
 
 def crowd(port: int, requests: Sequence[bytes], seconds: float) -> Counter[str]:

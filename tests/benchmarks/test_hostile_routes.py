@@ -23,3 +23,4 @@ def test_requests_are_as_large_as_admitted() -> None:
         head, _, body = request.partition(b"\r\n\r\n")
         assert head.startswith(f"{method} {path} HTTP/1.1\r\n".encode())
         assert kind == "no body" or len(body) > 20_000
+        assert head.lower().count(b"content-length:") == (method in ("POST", "PUT"))
