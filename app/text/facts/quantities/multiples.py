@@ -30,6 +30,12 @@ _NOUN = {
         re.IGNORECASE,
     ),
 }
+_LETTERS = {
+    "en": ("dozen", "score", "grand"),
+    "fr": ("aine", "millier", "brique", "patate", "plaque", "bâton"),
+}
+"""Every match of `_NOUN` has one of these in lower case."""
+
 _VAGUE = re.compile(
     r"(?:\b(?:few|several|many|some|couple|of|by the|per|baker['’]s)|['’]s)[ ]$", re.IGNORECASE
 )
@@ -79,7 +85,7 @@ def multiples(text: str, language: str) -> Iterator[Multiple]:
     if values is None:
         return
     lowered = text.lower()
-    if not any(map(lowered.__contains__, values)):  # fast
+    if not any(map(lowered.__contains__, _LETTERS[code])):  # fast
         return
     for match in _NOUN[code].finditer(text):
         if found := _multiple(match, values):

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from app.text.facts.quantities.number_words import words_of
 from app.text.facts.quantities.units import PERCENT, UNCHECKED, names_unit, unit_at
 from model.text.language_codes import primary_language
 
@@ -17,13 +16,13 @@ _PART = {
         re.IGNORECASE,
     ),
     "fr": re.compile(
-        r"\b(?:(?P<half>demie?)|(?P<quarter>quart)|(?P<third>tiers))"
+        r"\b(?:(?P<half>demie?)|(?P<quarter>quart)|(?P<third>tiers))\b"
         r"(?P<point>(?:-|[ \u00a0](?:de[ \u00a0])?)points?\b)?",
         re.IGNORECASE,
     ),
 }
-_WORDS = {"half", "quarter", "third", "demi", "demie", "quart", "tiers"}
-"""Every match of `_PART` has one of these words."""
+_LETTERS = ("half", "quart", "third", "demi", "tiers")
+"""Every match of `_PART` has one of these in lower case."""
 
 _FRACTIONS = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
 _NAMES = {
@@ -80,7 +79,10 @@ class PartOfUnit(NamedTuple):
 def parts_of_units(text: str, language: str) -> Iterator[PartOfUnit]:
     """Yield the parts of units and points of a text."""
     pattern = _PART.get(primary_language(language))
-    if pattern is None or words_of(text).isdisjoint(_WORDS):
+    if pattern is None:
+        return
+    lowered = text.lower()
+    if not any(map(lowered.__contains__, _LETTERS)):  # fast
         return
     for match in pattern.finditer(text):
         part = next(one for one in _FRACTIONS if match[one])
