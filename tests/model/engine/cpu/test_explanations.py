@@ -15,7 +15,7 @@ from model.engine.explanations import AttentionKind, AttentionRow, LayerRow, Sta
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import alone, cpu_engine
-from tests.model.engine.jobs import FOREIGN_RULES, KINDS, draw_jobs, hypotheses
+from tests.model.engine.jobs import FAMILY, FOREIGN_RULES, KINDS, draw_jobs, hypotheses
 from tests.model.make_model import MakeModel
 
 MakeEngine = Callable[[Transformer], Engine]
@@ -63,6 +63,7 @@ def outcome(engine: Engine, source: Sequence[int], options: SearchOptions) -> li
 
 
 @ENGINES
+@pytest.mark.parametrize("shape", ["a recurrent decoder", "pre-norm, GELU"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -73,8 +74,10 @@ def outcome(engine: Engine, source: Sequence[int], options: SearchOptions) -> li
     ids=[*map(str, OPTIONS), "terms", *FOREIGN_RULES],
 )
 def test_a_trace_ends_in_the_very_answer_of_a_job(
-    model: Transformer, make_engine: MakeEngine, options: SearchOptions
+    make_speaker: MakeModel, shape: str, make_engine: MakeEngine, options: SearchOptions
 ) -> None:
+    size = {"source_vocab_size": 150, "target_vocab_size": 150, "max_length": 40}
+    model = make_speaker(**FAMILY[shape], **size, eos_bias=2.5)
     engine = make_engine(model)
     for source in sources(model):
         trace = engine.trace(source, options)

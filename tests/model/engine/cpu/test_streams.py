@@ -12,10 +12,19 @@ from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import advance, cpu_engine, pack_model, run
-from tests.model.engine.jobs import FOREIGN_RULES, RULES, draw_jobs, draw_source, hypotheses
+from tests.model.engine.jobs import (
+    FAMILY,
+    FOREIGN_RULES,
+    RULES,
+    draw_jobs,
+    draw_source,
+    hypotheses,
+)
 from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
+
+SHAPES = ("post-norm, ReLU", "a recurrent decoder")
 
 
 def streamed(
@@ -36,9 +45,13 @@ def streamed(
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
-@pytest.mark.parametrize("eos_bias", [2.5, -1], ids=["short", "long"])
-def test_progress_is_a_growing_prefix(make_speaker: MakeModel, eos_bias: float, seed: int) -> None:
-    model = make_speaker(seed=seed, eos_bias=eos_bias)
+@pytest.mark.parametrize(
+    ("shape", "eos_bias"), [(SHAPES[0], 2.5), (SHAPES[0], -1), (SHAPES[1], -1)]
+)
+def test_progress_is_a_growing_prefix(
+    make_speaker: MakeModel, shape: str, eos_bias: float, seed: int
+) -> None:
+    model = make_speaker(seed=seed, eos_bias=eos_bias, **FAMILY[shape])
     jobs = draw_jobs(model, 20, seed)
     narrow = [SearchOptions(2, 1, one.options.length_penalty) for one in jobs]
     jobs += [
@@ -57,8 +70,9 @@ def test_progress_is_a_growing_prefix(make_speaker: MakeModel, eos_bias: float, 
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
-def test_the_reference_tells_the_same(make_speaker: MakeModel, seed: int) -> None:
-    model = make_speaker(seed=seed, eos_bias=0.5)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_reference_tells_the_same(make_speaker: MakeModel, shape: str, seed: int) -> None:
+    model = make_speaker(seed=seed, eos_bias=0.5, **FAMILY[shape])
     for job in draw_jobs(model, 20, seed, list(RULES.values())):
         told = [streamed(cpu_engine(model, "float32"), [job]), streamed(EagerEngine(model), [job])]
         assert told[0][1] == told[1][1]
