@@ -150,9 +150,8 @@ class _Writer:
         if value is None or re.compile(r"['’]?s\b").match(text, end):
             return NumberForm(start, end, minus + self._with_sign(written, sign))
         if many := multiple_at(text, end + 1, self._source):
-            stop = many.end + len(linked_noun(text, many.end))
-            apart = " " if stop > many.end else ""
-            return NumberForm(start, stop, minus + self._digits(value * many.value) + apart)
+            written, link = self._digits(value * many.value), linked_noun(text, many.end)
+            return NumberForm(start, many.end + len(link), minus + written + " " * bool(link))
         scale = scale_at(text, end, self._source, is_money=sign is not None)
         unit = unit_at(text, scale.end if scale else end, self._source)
         counted = text[unit.start : unit.end] if unit else ""
@@ -203,9 +202,8 @@ class _Writer:
         noun = currency_noun(sign[-1], value.scaleb(exponent), self._target)
         language = primary_language(self._target)
         if language in _OF and noun:
-            of = f"{_OF[language]} "
-            if language in _ELIDED and noun[0] in "aeiouhé":
-                of = "d'"
+            is_elided = language in _ELIDED and noun[0] in "aeiouhé"
+            of = "d'" if is_elided else f"{_OF[language]} "
             return f"{written} {word} {of}{noun}"
         if self._there.money == "behind":
             return f"{written} {word} {sign}"
