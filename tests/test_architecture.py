@@ -97,7 +97,16 @@ ROWS: dict[str, str] = {
     "model.engine.jobs model.engine.protocol model.engine.explanations model.decoding "
     "model.transformer",
     "model.engine.cpu.forward": "model.engine.cpu.kernels model.decoding model.transformer",
-    "model.engine.cpu.kernels": "",
+    "model.engine.cpu.kernels": "model.engine.cpu.kernels.compiling "
+    "model.engine.cpu.kernels.arrays model.engine.cpu.kernels.instructions "
+    "model.engine.cpu.kernels.target",
+    "model.engine.cpu.kernels.compiling": "model.engine.cpu.kernels.arrays "
+    "model.engine.cpu.kernels.cache model.engine.cpu.kernels.instructions "
+    "model.engine.cpu.kernels.target",
+    "model.engine.cpu.kernels.arrays": "",
+    "model.engine.cpu.kernels.cache": "",
+    "model.engine.cpu.kernels.instructions": "model.engine.cpu.kernels.target",
+    "model.engine.cpu.kernels.target": "",
     "model.engine.jobs": "model.engine.protocol model.transformer",
     "model.engine.protocol": "model.engine.explanations model.decoding",
     "model.engine.explanations": "model.decoding",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from model.checkpoint.reader import Checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.term_constraints import piece_edges
-from model.engine.compile import ensure_compiled
+from model.engine.compile import ensure_compiled, load_compiled
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, pack
 from model.engine.cpu.kernels.target import ONLY_COMPILES
@@ -36,6 +36,7 @@ def build_engines(
             _torch_engine(checkpoint, precision, n_threads, max_batch_tokens, device)
             for device in devices
         ]
+    load_compiled(_KERNELS[precision])
     config = checkpoint.config
     weights = pack(
         config.transformer, checkpoint.weights, _KERNELS[precision], checkpoint.quantized

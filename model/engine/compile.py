@@ -6,6 +6,7 @@ python -m model.engine.compile [--every-target] [PRECISION…]
 import hashlib
 import logging
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -16,8 +17,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from numba import typeof
-from numba.core.registry import cpu_target
 
 from model.checkpoint.parameters import parameter_shapes
 from model.decoding.constraints import Constraint, PieceEdges, Wording
@@ -31,6 +30,8 @@ from model.engine.cpu.forward.weights import Precision, Weights, pack
 from model.engine.cpu.forward.workspace import make_workspace
 from model.engine.cpu.helper_thread import compile_helper
 from model.engine.cpu.kernels.cache import CACHE_FOLDER, SHIPPED_FOLDER, sources_digest
+from model.engine.cpu.kernels.image import load_image, unload_images
+from model.engine.cpu.kernels.linear import NO_FLOOR, project
 from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET, family
 from model.engine.cpu.kernels.work_queue import make_work_queue
 from model.engine.cpu.search import make_candidates, step
@@ -64,14 +65,30 @@ def ensure_compiled(precision: Precision) -> None:
         _compile_in_processes(precision, mark.parent)
         if not mark.exists():  # no process could be started
             compile_kernels(precision)
+    load_compiled(precision)
+
+
+def load_compiled(precision: Precision) -> None:
+    """Load what `compile_kernels` has written, if it has; numba is not imported then."""
+    mark = _mark(precision)
+    if mark and not ONLY_COMPILES:
+        load_image(mark if mark.exists() else SHIPPED_FOLDER / mark.name)
 
 
 def compile_kernels(precision: Precision) -> None:
-    """Compile every kernel for the types of its arguments, or load it from the cache."""
+    """Compile every kernel for the types of its arguments, or load it from the cache.
+
+    Then write an image of them, which also marks them as complete.
+    """
+    from model.engine.cpu.kernels.linker import called_kernels, link_kernels
+
+    unload_images()
+    for one in called_kernels():
+        one.dispatcher.called.clear()
     _run_all(*_model(precision))
     if mark := _mark(precision):
         with suppress(OSError):
-            mark.touch()
+            link_kernels(mark, called_kernels())
 
 
 def compile_beside(precision: Precision) -> None:
@@ -87,11 +104,17 @@ def compile_beside(precision: Precision) -> None:
     _compile(decode, weights, 0, slots, pages, work, none, none)
     arguments = (weights, 0, slots, pages, work, candidates, terms, 0)
     called: Any = step
-    called.get_call_template(tuple(map(typeof, arguments)), {})
+    called.dispatcher.get_call_template(_types(*arguments), {})
 
 
 def _compile(kernel: Any, *arguments: object) -> None:
-    kernel.compile(tuple(map(typeof, arguments)))
+    kernel.dispatcher.compile(_types(*arguments))
+
+
+def _types(*arguments: object) -> tuple[object, ...]:
+    from numba import typeof
+
+    return tuple(map(typeof, arguments))
 
 
 def _model(precision: Precision) -> tuple[TransformerConfig, Weights]:
@@ -105,6 +128,9 @@ def _run_all(config: TransformerConfig, weights: Weights) -> None:
     engine = CpuEngine(config, weights)
     compile_helper(weights)
     # First what Python and kernels call: kernels can use the code that Python can.
+    work = make_workspace(weights, 1)
+    with _nonsense():
+        project(work.x, 1, weights.output, 0, NO_FLOOR, False, work.scratch, work.all_logits)
     pair = (3, config.eos_id), (4, config.eos_id)
     options = SearchOptions(max_target_tokens=2, constraints=(Constraint((Wording((3,)),)),))
     with _nonsense():
@@ -203,10 +229,18 @@ def _mark(precision: Precision) -> Path | None:
     """Return the file that marks all kernels as cached for these sources, Python and processor."""
     if CACHE_FOLDER is None:
         return None
-    processor = cpu_target.target_context.codegen().magic_tuple()
-    key = (sources_digest(Path(__file__)), str(sys.implementation.cache_tag), *map(str, processor))
+    key = (sources_digest(Path(__file__)), str(sys.implementation.cache_tag), *_processor())
     digest = hashlib.sha256("\n".join(key).encode()).hexdigest()[:16]
     return CACHE_FOLDER / f"{precision}-{digest}.complete"
+
+
+def _processor() -> tuple[str, ...]:
+    """Return what the code is compiled for."""
+    if TARGET:
+        return (sys.platform, platform.machine(), TARGET.name)
+    from numba.core.registry import cpu_target
+
+    return tuple(map(str, cpu_target.target_context.codegen().magic_tuple()))
 
 
 def main() -> None:

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from model.checkpoint.parameters import parameter_shapes
 from model.engine.cpu.capacity import FLOAT_BYTES, MAX_ROWS, cache_bytes
-from model.engine.cpu.kernels.instructions import INSTRUCTION
-from model.engine.cpu.kernels.packing import GROUP, padded
-from model.engine.cpu.kernels.tile import COLUMNS
+from model.engine.cpu.kernels.instructions import COLUMNS, GROUP, INSTRUCTION
+from model.engine.cpu.kernels.packing import padded
 from model.engine.protocol import PrecisionChoice
 from model.transformer.config import TransformerConfig
 

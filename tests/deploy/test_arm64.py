@@ -19,7 +19,7 @@ def doubled(number):
     return 2 * number
 
 assert doubled(3) == 1  # not called: it is ARM64's
-[compiled] = doubled.overloads.values()
+[compiled] = doubled.dispatcher.overloads.values()
 sys.stderr.write(INSTRUCTION.name)
 sys.stdout.buffer.write(compiled.library._get_compiled_object())
 """

@@ -1,3 +1,4 @@
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +18,6 @@ COUNT = """
 import sys
 from pathlib import Path
 
-from numba.core.dispatcher import Dispatcher
-
 from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import TransformerConfig
 from model.decoding.constraints import GLUED, Constraint, Wording
@@ -27,17 +26,18 @@ from model.engine.build import build_engines
 from tests.model.engine.cpu.running import pack_model
 from model.engine.compile import compile_kernels
 from model.engine.cpu.engine import CpuEngine
+from model.engine.cpu.kernels.jit import Kernel
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 
 
 def compiled() -> dict[str, int]:
     return {
-        f"{name}.{kernel.__name__}": len(kernel.signatures)
+        f"{name}.{kernel.__name__}": len(kernel.dispatcher.signatures)
         for name, module in list(sys.modules.items())
         if name.startswith("model.engine.cpu.")
         for kernel in vars(module).values()
-        if isinstance(kernel, Dispatcher)
+        if isinstance(kernel, Kernel)
     }
 
 
@@ -218,3 +218,54 @@ def test_a_mark_is_for_a_precision_and_a_state_of_the_sources(
     (tmp_path / "compile.py").write_text("another\n")
     monkeypatch.setattr(compiling, "__file__", str(tmp_path / "compile.py"))
     assert compiling._mark("int8") not in marks
+
+
+WITHOUT_COMPILER = """
+import sys
+from pathlib import Path
+
+from model.checkpoint.reader import load_checkpoint
+from model.decoding.constraints import Constraint, Wording
+from model.decoding.hypothesis import SearchOptions
+from model.engine.build import build_engines, prepare_kernels
+from model.engine.cpu.kernels.image import unload_images
+from model.engine.explanations import LayerRow
+from model.engine.protocol import Job
+from model.engine.run import run_jobs
+
+
+def answers() -> list[object]:
+    engines = build_engines(loaded, "int8", 2)
+    if "numba" in sys.modules:
+        unload_images()
+    said = (Constraint((Wording((5, 6)),)),)
+    options = [SearchOptions(), SearchOptions(4, 4), SearchOptions(4, constraints=said)]
+    source = (5, 6, 7, 1)
+    jobs = [Job(number, source, one, stream=number == 1) for number, one in enumerate(options)]
+    found = [
+        [(one.ids, one.score, one.log_probs) for one in outcome]
+        for _, outcome in sorted(run_jobs(engines, jobs))
+    ]
+    pair = (3, 4, 1), (4, 1)
+    layer = engines[0].activations(*pair, LayerRow("decoder", 0, 0))
+    weights = engines[0].explain(*pair, "cross")
+    [scores] = engines[0].score([pair], SearchOptions())
+    return [found, str(layer), weights.tolist(), scores.tolist()]
+
+
+loaded = load_checkpoint(Path(sys.argv[1]))
+prepare_kernels("int8")
+light = answers()
+print(sorted({"numba", "llvmlite"} & sys.modules.keys()))
+import numba
+print(answers() == light)
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="numba loads the kernels of other systems",
+)
+def test_compiled_kernels_answer_without_the_compiler_as_with_it(tiny_checkpoint: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT_COMPILER, str(tiny_checkpoint)]
+    assert subprocess.check_output(command, text=True).splitlines() == ["[]", "True"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from model.engine.cpu.kernels.arrays import Floats, Ints
-from model.engine.cpu.kernels.flat import (
+from model.engine.cpu.kernels.instructions import LANES
+from model.engine.cpu.kernels.intrinsics import (
     dot_products,
     exponentiate,
     get,
@@ -15,7 +16,6 @@ from model.engine.cpu.kernels.flat import (
     weighted_sum_64,
 )
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.llvm import LANES
 
 
 @kernel

@@ -25,9 +25,9 @@ from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import Workspace
 from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.elementary import normalise
-from model.engine.cpu.kernels.flat import get, put
+from model.engine.cpu.kernels.intrinsics import get, prepare, put
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.linear import NO_FLOOR, prepare, project, project_prepared
+from model.engine.cpu.kernels.linear import NO_FLOOR, project, project_prepared
 
 
 class NewSentences(NamedTuple):

@@ -9,8 +9,9 @@ from model.engine.cpu.forward.weights import Embedding, Shape, Stack, Weights
 from model.engine.cpu.forward.workspace import Workspace
 from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.elementary import RELU, Norm, activate, normalise
+from model.engine.cpu.kernels.intrinsics import prepare
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.linear import NO_FLOOR, RELU_FLOOR, prepare, project, project_prepared
+from model.engine.cpu.kernels.linear import NO_FLOOR, RELU_FLOOR, project, project_prepared
 from model.engine.cpu.kernels.packing import Linear
 
 

@@ -18,12 +18,19 @@ from model.engine.cpu.forward.slots import NO_TOKEN, Slots
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import LOGIT_ROWS, SHARED_ROWS, Workspace
 from model.engine.cpu.kernels.arrays import Flags, Floats, Ints, Records, lazy_zeros
-from model.engine.cpu.kernels.flat import add_exponentials, any_above, get, maximum, put
+from model.engine.cpu.kernels.instructions import COLUMNS, LANES
+from model.engine.cpu.kernels.intrinsics import (
+    add_exponentials,
+    any_above,
+    get,
+    maximum,
+    multiply,
+    prepare,
+    put,
+)
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.linear import NO_FLOOR, multiply, prepare, project_prepared
-from model.engine.cpu.kernels.llvm import LANES
+from model.engine.cpu.kernels.linear import NO_FLOOR, project_prepared
 from model.engine.cpu.kernels.packing import Linear
-from model.engine.cpu.kernels.tile import COLUMNS
 from model.engine.cpu.kernels.work_queue import is_open
 
 LOWEST = np.float32(np.finfo(np.float32).min)

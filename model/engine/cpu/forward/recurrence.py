@@ -13,9 +13,9 @@ from model.engine.cpu.forward.slots import MAX_BEAM, PAGE, Pages, Slots
 from model.engine.cpu.forward.weights import Stack
 from model.engine.cpu.forward.workspace import Workspace
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.flat import exponentiate, get, put
+from model.engine.cpu.kernels.intrinsics import exponentiate, get, prepare, put
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.linear import NO_FLOOR, prepare, project_prepared
+from model.engine.cpu.kernels.linear import NO_FLOOR, project_prepared
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 

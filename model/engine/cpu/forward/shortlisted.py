@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import carray, types
 
 from model.engine.cpu.forward.slots import Slots
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.kernels.arrays import Ints
+from model.engine.cpu.kernels.instructions import COLUMNS, GROUP, OFFSET, TILE_COLUMNS
+from model.engine.cpu.kernels.intrinsics import by_groups, carray, pointer
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.linear import by_groups
-from model.engine.cpu.kernels.packing import GROUP, OFFSET, Linear, padded
-from model.engine.cpu.kernels.tile import COLUMNS, TILE_COLUMNS
-from model.engine.cpu.kernels.work_queue import pointer
+from model.engine.cpu.kernels.packing import Linear, padded
 
-_GROUP = getattr(types, f"uint{8 * GROUP}")
+_GROUP = getattr(np, f"uint{8 * GROUP}")
 _TO_PACKED = np.uint64(int.from_bytes(bytes([OFFSET] * GROUP), "little"))
 """Adds what `packing` adds, 128 or 0, to each byte of a group."""
 

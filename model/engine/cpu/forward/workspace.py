@@ -8,10 +8,9 @@ import numpy as np
 
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.kernels.arrays import Floats, Ints, lazy_zeros
+from model.engine.cpu.kernels.instructions import COLUMNS, LANES
 from model.engine.cpu.kernels.linear import Scratch, make_scratch
-from model.engine.cpu.kernels.llvm import LANES
 from model.engine.cpu.kernels.packing import padded
-from model.engine.cpu.kernels.tile import COLUMNS
 from model.engine.cpu.kernels.work_queue import WorkQueue
 
 LOGIT_ROWS = 16

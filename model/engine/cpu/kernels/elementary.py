@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.flat import squares, total
+from model.engine.cpu.kernels.intrinsics import squares, total
 from model.engine.cpu.kernels.jit import kernel
 
 RELU, GELU, SWISH, QUICK_GELU = range(4)

@@ -6,14 +6,22 @@ whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from typing import Any, NamedTuple
+from collections.abc import Set
+from typing import NamedTuple
 
-from llvmlite import ir
-from numba.core.registry import cpu_target
+import numpy as np
 
-from model.engine.cpu.kernels.llvm import INT8, INT32, INT64, INTS, LANES, declare, load, splat
-from model.engine.cpu.kernels.target import features_of
+from model.engine.cpu.kernels.target import TARGET, features_of
+
+LANES = 16
+"""Numbers of 32 bits in a vector: one register of AVX-512, two of AVX2, four of NEON."""
+
+COLUMNS = 64
+"""Columns of a panel; packed matrices are padded to a multiple."""
+
+ROWS = 4
+"""Maximum rows of a tile: of AVX-512's and NEON's 32 registers it sums in 16, of AVX2's 16 in 8,
+enough to keep two units busy."""
 
 
 class Instruction(NamedTuple):
@@ -47,79 +55,6 @@ class Instruction(NamedTuple):
         """Vectors of 16 sums in a tile."""
         return -(-n_rows // self.rows) * self.blocks
 
-    def add_products(
-        self, b: Any, sums: Sequence[Any], weights: Any, rows: Sequence[Any]
-    ) -> list[Any]:
-        """Add the products of one group of inputs: `weights` points at it, `rows` at each row's."""
-        n = LANES * self.group // self.rows
-        bytes_, factors = ir.VectorType(INT8, n), ir.VectorType(ir.IntType(self.bits), n)
-        blocks = [load(b, b.gep(weights, [INT64(n * j)]), bytes_) for j in range(self.blocks)]
-        if self.bits > INT8.width:
-            blocks = [b.sext(block, factors) for block in blocks]
-        added: list[Any] = []
-        for first in range(0, len(rows), self.rows):
-            repeated = b.bitcast(self._repeated(b, rows[first : first + self.rows]), factors)
-            for block in blocks:
-                added.append(self._add(b, sums[len(added)], block, repeated))
-        return added
-
-    def by_rows(self, b: Any, sums: Sequence[Any], n_rows: int) -> list[Any]:
-        """The sums in order: 16 columns, the next 16, … of the first row, then of the next row."""
-        if self.rows == 1:
-            return list(sums)
-        # Four sums are two columns of one row, then the same columns of the next one.
-        ordered = []
-        for row in range(n_rows):
-            lanes = [4 * (i // 2) + 2 * (row % 2) + i % 2 for i in range(LANES)]
-            pair = sums[row // 2 * self.blocks : (row // 2 + 1) * self.blocks]
-            ordered.append(b.shuffle_vector(*pair, _lanes(lanes)))
-        return ordered
-
-    def _repeated(self, b: Any, rows: Sequence[Any]) -> Any:
-        """A group of inputs of one row, or of two, as often as a vector has room for it."""
-        group = ir.IntType(self.group * self.bits)
-        loaded = [b.load(b.bitcast(row, group.as_pointer()), align=1) for row in rows]
-        if self.rows == 1:
-            return splat(b, loaded[0])
-        both = ir.Constant(ir.VectorType(group, 2), None)
-        for index, one in enumerate(loaded):
-            both = b.insert_element(both, one, INT32(index))
-        return b.shuffle_vector(both, both, _lanes([0, 1] * 4))
-
-    def _add(self, b: Any, sums: Any, weights: Any, activations: Any) -> Any:
-        if self.intrinsic is None:  # one product a sum, such as `smlal` of every ARM64
-            return b.add(sums, b.mul(b.sext(weights, INTS), b.sext(activations, INTS)))
-        results = []
-        for part in range(self.registers):
-            ints, w, x = (_part(b, v, part, self.registers) for v in (sums, weights, activations))
-            # Of multiplied words the sum is added by an instruction of its own.
-            operands = [ints, w, x] if self.bits == INT8.width else [w, x]
-            if self.rows > 1:
-                operands = [ints, x, w]
-            kind = ir.FunctionType(ints.type, [one.type for one in operands])
-            result = b.call(declare(b.module, kind, self.intrinsic), operands)
-            results.append(result if self.bits == INT8.width else b.add(ints, result))
-        return _joined(b, results)
-
-
-def _part(b: Any, vector: Any, part: int, n_parts: int) -> Any:
-    if n_parts == 1:
-        return vector
-    n = vector.type.count // n_parts
-    return b.shuffle_vector(vector, vector, _lanes(range(part * n, (part + 1) * n)))
-
-
-def _joined(b: Any, vectors: Sequence[Any]) -> Any:
-    while len(vectors) > 1:
-        n = 2 * vectors[0].type.count
-        pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [b.shuffle_vector(x, y, _lanes(range(n))) for x, y in pairs]
-    return vectors[0]
-
-
-def _lanes(indices: Sequence[int]) -> Any:
-    return ir.Constant(ir.VectorType(INT32, len(indices)), list(indices))
-
 
 PORTABLE = Instruction("portable", None, registers=4, columns=16, group=1, bits=16)
 
@@ -151,5 +86,25 @@ def best_instruction(features: Set[str]) -> Instruction:
     return next(found, PORTABLE)
 
 
-INSTRUCTION = best_instruction(features_of(*cpu_target.target_context.codegen().magic_tuple()))
+def _features() -> set[str]:
+    """Return the features that kernels are compiled for."""
+    if TARGET:
+        return set(TARGET.features)
+    from numba.core.registry import cpu_target
+
+    return features_of(*cpu_target.target_context.codegen().magic_tuple())
+
+
+INSTRUCTION = best_instruction(_features())
 """The one that kernels are compiled with."""
+
+TILE_COLUMNS = INSTRUCTION.columns
+"""Columns of a tile, which a panel has one or four times."""
+
+GROUP, OFFSET = INSTRUCTION.group, INSTRUCTION.offset
+
+LARGEST = 127
+"""The largest magnitude of a code."""
+
+SMALLEST = np.float32(1e-30)
+"""Rows, and columns of weights, with no larger value count as zero: inverses could overflow."""

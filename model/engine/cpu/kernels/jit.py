@@ -1,122 +1,68 @@
-"""How the CPU engine's kernels are compiled: ahead of their use, to run without the GIL."""
+"""Kernels: functions that are compiled ahead of their use, to run without the GIL.
+
+What calls them is compiled code of an image (`image`), if it has the kernel for these types of
+arguments; numba is imported only if it has not.
+"""
 
 from __future__ import annotations
 
-import logging
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from numba.core import event
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
-from numba.core.sigutils import normalize_signature
-from numba.core.types.misc import unliteral
+from model.engine.cpu.kernels.signatures import Signature, signature_of
 
-from model.engine.cpu.kernels.cache import (
-    BARE,
-    CACHE_FOLDER,
-    KernelCache,
-    compiling,
-    has_wrapper,
-)
-from model.engine.cpu.kernels.linking import link_by_address
-from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET
+if TYPE_CHECKING:
+    from model.engine.cpu.kernels.compiling.dispatcher import Dispatcher
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-_log = logging.getLogger(__name__)
-
-
-class _Announcement(event.Listener):  # type: ignore[misc]
-    """Logs the first compilation of a process, to explain the silence."""
-
-    def __init__(self) -> None:
-        self._logged = False
-
-    def on_start(self, _event: event.Event) -> None:
-        """Called when a kernel is not in the cache."""
-        if not self._logged:
-            self._logged = True
-            target = TARGET.name if TARGET else "this processor"
-            _log.warning("compiling kernels for %s; cached in %s", target, CACHE_FOLDER)
-
-    def on_end(self, _event: event.Event) -> None:
-        """Do nothing."""
+LOADED: dict[tuple[str, Signature], Callable[[Any, tuple[Any, ...], None], Any]] = {}
+"""Compiled code of the images that this process has loaded, by kernels' names and types."""
 
 
-event.register("numba:compile", _Announcement())
+class Kernel:
+    """A function of Python that runs as compiled code, or is called by such code."""
 
+    def __init__(self, function: Callable[..., Any], fastmath: object, nogil: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.name = f"{function.__module__}.{function.__qualname__}"
+        self._function = function
+        self._options = {"fastmath": fastmath, "nogil": nogil}
 
-class Kernel(CPUDispatcher):  # type: ignore[misc]
-    """A compiled function, with the code that unpacks Python's arguments only if Python calls it.
+    def __call__(self, *arguments: Any) -> Any:
+        signature = signature_of(arguments)
+        if code := LOADED.get((self.name, signature)):
+            return code(None, arguments, None)
+        return self.dispatcher.call(signature, arguments)
 
-    This code takes a third of the time: the engine's records have more than a hundred arrays.
-    Numba would also compile a function anew for each constant that a kernel passes to it.
-    """
+    @functools.cached_property
+    def dispatcher(self) -> Dispatcher:
+        """The part that compiles, and holds what numba loads from its cache."""
+        from model.engine.cpu.kernels.compiling.dispatcher import Dispatcher
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, object]) -> None:
-        plain = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, BARE: False}
-        super().__init__(function, targetoptions=options | plain)
-        if CACHE_FOLDER:
-            self._cache = KernelCache(function, self.targetoptions)
+        return Dispatcher(self._function, self._options)
 
-    def get_call_template(self, arguments: Any, named: Any) -> Any:
-        """Called by the compiler where another kernel calls this one."""
-        arguments = tuple(map(unliteral, arguments))
-        named = {name: unliteral(one) for name, one in named.items()}
-        with global_compiler_lock:
-            self.targetoptions[BARE] = True
-            try:
-                return super().get_call_template(arguments, named)
-            finally:
-                self.targetoptions[BARE] = False
-
-    def compile(self, signature: Any) -> Any:
-        """Compile, or load from the cache, unless that is done. Other processes wait meanwhile."""
-        arguments = tuple(normalize_signature(signature)[0])
-        with global_compiler_lock:
-            found = self.overloads.get(arguments)
-            if found and (self.targetoptions[BARE] or has_wrapper(found)):
-                return found.entry_point
-            with compiling(self.py_func):
-                self.overloads.pop(arguments, None)
-                return super().compile(signature)
-
-    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
-        """Called where Python calls the kernel with new types; returns what is called instead."""
-        compiled = super()._compile_for_args(*arguments, **named)
-        return (lambda *_: 1) if ONLY_COMPILES else compiled
-
-    def add_overload(self, result: Any) -> None:
-        """Add compiled code, which Python can call only if it has the wrapper for it."""
-        if not hasattr(result.library, "offers"):  # not from the cache
-            link_by_address(self, result)
-        if has_wrapper(result) and not ONLY_COMPILES:
-            super().add_overload(result)
-        else:
-            self.overloads[tuple(result.signature.args)] = result
+    @property
+    def _numba_type_(self) -> Any:
+        """The type by which numba's compiler knows the kernel, where another one calls it."""
+        return self.dispatcher._numba_type_
 
 
 def kernel(function: Function) -> Function:
     """Compile with strict IEEE arithmetic, on first call for each set of argument types."""
-    return _compiled(function, fastmath=False)
+    return _kernel(function, fastmath=False)
 
 
 def brief_kernel(function: Function) -> Function:
     """For kernels too short to justify releasing the GIL, which takes milliseconds to regain."""
-    return _compiled(function, fastmath=False, nogil=False)
+    return _kernel(function, fastmath=False, nogil=False)
 
 
 def contracted_kernel(function: Function) -> Function:
     """Compile so that a product and the sum that it is added to may be rounded once."""
-    return _compiled(function, fastmath={"contract"})
+    return _kernel(function, fastmath={"contract"})
 
 
-def compiler_options(fastmath: object, nogil: bool = True) -> dict[str, object]:
-    """Return the options of `numba`'s decorators."""
-    return {"nogil": nogil, "error_model": "numpy", "fastmath": fastmath}
-
-
-def _compiled(function: Function, fastmath: object, nogil: bool = True) -> Function:
-    return cast(Function, Kernel(function, compiler_options(fastmath, nogil)))
+def _kernel(function: Function, fastmath: object, nogil: bool = True) -> Function:
+    return cast(Function, Kernel(function, fastmath, nogil))

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats, Ints
-from model.engine.cpu.kernels.instructions import INSTRUCTION
-from model.engine.cpu.kernels.tile import COLUMNS, TILE_COLUMNS
+from model.engine.cpu.kernels.instructions import (
+    COLUMNS,
+    GROUP,
+    LARGEST,
+    OFFSET,
+    SMALLEST,
+    TILE_COLUMNS,
+)
 
-LARGEST = 127
-SMALLEST = np.float32(1e-30)
-"""Rows, and columns of weights, with no larger value count as zero: inverses could overflow."""
 PACKED_OUTPUTS = 16 * COLUMNS
 """Outputs that are packed at a time."""
-GROUP, OFFSET = INSTRUCTION.group, INSTRUCTION.offset
-
 
 Codes = tuple[NDArray[np.int8], float]
 """A matrix that was quantised before: −127 … 127, and the scale of all of it."""

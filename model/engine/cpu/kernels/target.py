@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import sys
+from pathlib import Path
 from typing import NamedTuple
-
-import llvmlite.binding as llvm
-from numba.core import config
-from numba.core.registry import cpu_target
 
 
 class Target(NamedTuple):
@@ -77,6 +76,8 @@ def features_of(triple: str, cpu: str, features: str) -> set[str]:
     """
     present = {one[1:] for one in features.split(",") if one.startswith("+")}
     if triple.startswith(("aarch64", "arm64")):
+        import llvmlite.binding as llvm
+
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_triple(triple).create_target_machine(cpu, features)
@@ -87,32 +88,51 @@ def features_of(triple: str, cpu: str, features: str) -> set[str]:
     return present
 
 
+_CPUINFO = Path("/proc/cpuinfo")
+_LINUX_NAMES = {"abm": "lzcnt", "bmi1": "bmi", "avx512_vnni": "avx512vnni", "avx_vnni": "avxvnni"}
+"""Linux's names of features that LLVM calls otherwise."""
+
+
+def host_features() -> set[str]:
+    """Return the features of this processor that kinds differ in, by LLVM's names.
+
+    On x86-64, Linux lists them, so that LLVM's library need not be loaded for this.
+    """
+    if platform.machine() == "x86_64" and _CPUINFO.exists():
+        flags = re.search(r"^flags\s*:(.*)$", _CPUINFO.read_text("utf-8"), re.M)
+        if flags:
+            return {_LINUX_NAMES.get(flag, flag) for flag in flags[1].split()}
+    import llvmlite.binding as llvm
+
+    host = ",".join(f"+{name}" for name, has in llvm.get_host_cpu_features().items() if has)
+    return features_of(llvm.get_default_triple(), llvm.get_host_cpu_name(), host)
+
+
 def _chosen() -> Target | None:
     """Return the target that `KERNEL_TARGET` names, else the best for this processor.
 
     None if there is none, if the variables of numba choose, and if this program has used numba's
     compiler before. Raises `ValueError`.
     """
-    has_compiler = "_toplevel_target_context" in vars(cpu_target)
-    if has_compiler or config.CPU_NAME is not None or config.CPU_FEATURES is not None:
+    registry = sys.modules.get("numba.core.registry")
+    has_compiler = registry and "_toplevel_target_context" in vars(registry.cpu_target)
+    if has_compiler or not {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}.isdisjoint(os.environ):
         return None
     if name := os.environ.get("KERNEL_TARGET"):
         if found := [one for one in TARGETS if one.name == name]:
             return found[0]
         names = ", ".join(one.name for one in TARGETS)
         raise ValueError(f"KERNEL_TARGET: {name!r} is none of {names}")
-    return next(filter(_runs_here, family()), None)
+    return next(filter(runs_here, family()), None)
 
 
-def _runs_here(target: Target) -> bool:
-    host = ",".join(f"+{name}" for name, has in llvm.get_host_cpu_features().items() if has)
-    present = features_of(llvm.get_default_triple(), llvm.get_host_cpu_name(), host)
-    return present.issuperset(target.features)
+def runs_here(target: Target) -> bool:
+    """Whether this processor is of that kind."""
+    return host_features().issuperset(target.features)
 
 
 TARGET = _chosen()
-if TARGET:  # before the first kernel, which makes numba's compiler
-    config.CPU_NAME, config.CPU_FEATURES = TARGET.cpu, TARGET.options
+"""`compiling.llvm` makes numba compile for it."""
 
-ONLY_COMPILES = TARGET is not None and not _runs_here(TARGET)
+ONLY_COMPILES = TARGET is not None and not runs_here(TARGET)
 """Kernels are compiled for another processor than this: calls of them do nothing and return 1."""

@@ -11,18 +11,19 @@ published meanwhile, and a valid one keeps its product open: the first thread wa
 
 from __future__ import annotations
 
-import platform
-import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from model.engine.cpu.kernels.arrays import Ints, Records
+from model.engine.cpu.kernels.intrinsics import (
+    add_word,
+    pause,
+    read_word,
+    write_word,
+    yield_processor,
+)
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.llvm import data, declare
 
 _PADDING = 16
 """Numbers of 64 bits between two words: two cache lines, so that no line is shared."""
@@ -82,27 +83,27 @@ def close_queue(queue: WorkQueue) -> None:
 @kernel
 def is_open(queue: WorkQueue) -> bool:
     """Whether a second thread may take part."""
-    return bool(_read(queue.words, _OPEN))
+    return bool(read_word(queue.words, _OPEN))
 
 
 @kernel
 def close_if_busy(queue: WorkQueue) -> None:
     """Close the queue if other engines need the processor. Between two products."""
     if is_open(queue) and queue.busy_engines[0] > queue.max_busy:
-        _write(queue.words, _OPEN, 0)
+        write_word(queue.words, _OPEN, 0)
 
 
 @kernel
 def publish(queue: WorkQueue, n_pieces: int) -> None:
     """Offer the product that was written to the queue."""
-    _write(queue.words, _DONE, 0)
-    _write(queue.words, _CLAIMED, n_pieces << _PIECE_BITS)
+    write_word(queue.words, _DONE, 0)
+    write_word(queue.words, _CLAIMED, n_pieces << _PIECE_BITS)
 
 
 @kernel
 def claim(queue: WorkQueue) -> int:
     """Claim a piece for the caller; −1 if there are no more."""
-    before = _add(queue.words, _CLAIMED, 1)
+    before = add_word(queue.words, _CLAIMED, 1)
     piece = before & ((1 << _PIECE_BITS) - 1)
     return piece if piece < before >> _PIECE_BITS else -1
 
@@ -110,14 +111,14 @@ def claim(queue: WorkQueue) -> int:
 @kernel
 def complete(queue: WorkQueue) -> None:
     """Report a claimed piece as done."""
-    _add(queue.words, _DONE, 1)
+    add_word(queue.words, _DONE, 1)
 
 
 @kernel
 def wait_for_all(queue: WorkQueue, n_pieces: int) -> None:
     """Wait until all pieces are done. For the thread that published them."""
     n_spins = 0
-    while _read(queue.words, _DONE) < n_pieces:
+    while read_word(queue.words, _DONE) < n_pieces:
         n_spins = _wait(n_spins)
 
 
@@ -126,7 +127,7 @@ def wait_for_piece(queue: WorkQueue) -> int:
     """Wait for a product and claim a piece; −1 once the queue is closed. For the second thread."""
     n_spins = 0
     while is_open(queue):
-        claimed = _read(queue.words, _CLAIMED)
+        claimed = read_word(queue.words, _CLAIMED)
         if claimed & ((1 << _PIECE_BITS) - 1) < claimed >> _PIECE_BITS:
             piece = claim(queue)
             if piece >= 0:
@@ -138,77 +139,7 @@ def wait_for_piece(queue: WorkQueue) -> int:
 @kernel
 def _wait(n_spins: int) -> int:
     if n_spins >= _SPINS_BEFORE_YIELD:
-        _yield_processor()
+        yield_processor()
     else:
-        _pause()
+        pause()
     return n_spins + 1
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def pointer(typing_context: Any, address: Any) -> Any:
-    """An address as a pointer for `numba.carray`."""
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        return b.inttoptr(arguments[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _read(typing_context: Any, words: Any, at: Any) -> Any:
-    """words[at]; later reads are not moved before it."""
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        return b.load_atomic(data(context, b, signature, arguments, 0), "seq_cst", 8)
-
-    return types.int64(words, types.int64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _write(typing_context: Any, words: Any, at: Any, value: Any) -> Any:
-    """words[at] = value, after all earlier writes."""
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        b.store_atomic(arguments[2], data(context, b, signature, arguments, 0), "seq_cst", 8)
-        return context.get_dummy_value()
-
-    return types.void(words, types.int64, types.int64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _add(typing_context: Any, words: Any, at: Any, value: Any) -> Any:
-    """words[at] += value; returns the former value."""
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        word = data(context, b, signature, arguments, 0)
-        return b.atomic_rmw("add", word, arguments[2], "seq_cst")
-
-    return types.int64(words, types.int64, types.int64), generate
-
-
-_PAUSE = {"x86_64": "llvm.x86.sse2.pause", "AMD64": "llvm.x86.sse2.pause"}
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _pause(typing_context: Any) -> Any:
-    """Leave the units of this core to its other thread, for some cycles."""
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        if name := _PAUSE.get(platform.machine()):
-            b.call(declare(b.module, ir.FunctionType(ir.VoidType(), []), name), [])
-        return context.get_dummy_value()
-
-    return types.void(), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _yield_processor(typing_context: Any) -> Any:
-    """Let another thread run that waits for this core."""
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        if sys.platform != "win32":
-            kind = ir.FunctionType(ir.IntType(32), [])
-            b.call(declare(b.module, kind, "sched_yield"), [])
-        return context.get_dummy_value()
-
-    return types.void(), generate

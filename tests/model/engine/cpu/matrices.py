@@ -3,8 +3,8 @@
 import numpy as np
 
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.packing import GROUP, OFFSET, Linear
-from model.engine.cpu.kernels.tile import TILE_COLUMNS
+from model.engine.cpu.kernels.instructions import GROUP, OFFSET, TILE_COLUMNS
+from model.engine.cpu.kernels.packing import Linear
 
 SHAPES = [(1, 1), (3, 5), (4, 64), (17, 65), (30, 128), (64, 7), (66, 130), (129, 200)]
 """Inputs by outputs."""

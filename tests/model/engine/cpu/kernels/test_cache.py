@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
 
 from model.engine.cpu.kernels import cache
+from model.engine.cpu.kernels.compiling.overloads import KernelCache
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_the_digest_is_of_a_module_and_all_that_it_imports_from_the_package(
     assert changed("one.py") == {"one.py", "four.py"}
     assert changed("three.py") == set(texts)
     assert changed("four.py") == {"four.py"}
-    monkeypatch.setattr(numba, "__version__", "another")
+    monkeypatch.setattr(cache, "version", lambda _: "another")
     assert not set(digests().values()) & set(before.values())
 
 
@@ -339,7 +339,7 @@ def test_a_full_disk_costs_a_warning_that_names_the_folder(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
-    kernel = object.__new__(cache.KernelCache)
+    kernel = object.__new__(KernelCache)
     kernel._cache_path = "/kernels"
     kernel.save_overload(None, None)
     assert caplog.messages == ["/kernels: cannot be written: [Errno 28] No space left on device"]

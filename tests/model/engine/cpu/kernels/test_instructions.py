@@ -9,14 +9,16 @@ from collections import Counter
 import pytest
 from llvmlite import binding, ir
 
+from model.engine.cpu.kernels.compiling.byte_products import add_products, by_rows
+from model.engine.cpu.kernels.compiling.llvm import INT8, INT32, INT64, INTS, loop, store
 from model.engine.cpu.kernels.instructions import (
     INSTRUCTIONS,
+    LANES,
     PORTABLE,
     Instruction,
     best_instruction,
 )
-from model.engine.cpu.kernels.llvm import INT8, INT32, INT64, INTS, LANES, loop, store
-from model.engine.cpu.kernels.target import _runs_here, family, features_of
+from model.engine.cpu.kernels.target import family, features_of, host_features, runs_here
 
 X86, ARM = "x86_64-linux-gnu", "aarch64-linux-gnu"
 BY_NAME = {one.name: one for one in (PORTABLE, *(one for _, one in INSTRUCTIONS))}
@@ -57,8 +59,20 @@ def test_the_best_instruction_of_an_arm_processor_is_chosen(
     assert best_instruction(features_of(ARM, processor, features)).name == name
 
 
+def test_the_features_of_this_processor_are_those_that_llvm_finds() -> None:
+    found = {name for name, has in binding.get_host_cpu_features().items() if has}
+    asked = {feature for target in family() for feature in target.features}
+    assert asked & host_features() == asked & features_of(
+        binding.get_default_triple(),
+        binding.get_host_cpu_name(),
+        ",".join(f"+{name}" for name in found),
+    )
+
+
 def test_features_can_be_taken_away() -> None:
-    code = "from model.engine.cpu.kernels import linear, tile\nprint(tile.INSTRUCTION.name)"
+    code = (
+        "from model.engine.cpu.kernels import instructions as i, linear\nprint(i.INSTRUCTION.name)"
+    )
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(sys.path),
         "NUMBA_CPU_NAME": "generic",
@@ -82,7 +96,7 @@ for pack in pack_int8, pack_float32:
 def test_products_have_the_same_bits_on_every_kind_of_processor() -> None:
     """With VNNI, without it, and with AVX2 alone, as far as this processor can run them."""
     found = {}
-    for target in filter(_runs_here, family()):
+    for target in filter(runs_here, family()):
         environment = {"PYTHONPATH": os.pathsep.join(sys.path), "KERNEL_TARGET": target.name}
         command = [sys.executable, "-c", PRODUCTS]
         printed = subprocess.check_output(command, env=os.environ | environment, text=True)
@@ -104,11 +118,11 @@ def inner_loop(instruction: Instruction, triple: str, processor: str, n_rows: in
 
     def turn(k: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
         at = b.gep(weights, [b.mul(k, INT64(instruction.columns))])
-        return instruction.add_products(b, sums, at, [b.gep(row, [k]) for row in rows])
+        return add_products(instruction, b, sums, at, [b.gep(row, [k]) for row in rows])
 
     zeros = [ir.Constant(INTS, None)] * instruction.n_sums(n_rows)
     sums = loop(b, INT64(0), inputs, instruction.group, zeros, turn)
-    for i, one in enumerate(instruction.by_rows(b, sums, n_rows)):
+    for i, one in enumerate(by_rows(instruction, b, sums, n_rows)):
         store(b, one, b.gep(out, [INT64(LANES * i)]))
     b.ret_void()
     return longest_loop(assembly(str(module), triple, processor))

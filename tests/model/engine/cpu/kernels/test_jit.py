@@ -10,7 +10,7 @@ from model.engine.cpu.kernels.target import family
 KERNELS = """
 import sys
 from model.engine.cpu.kernels import jit
-from model.engine.cpu.kernels.cache import has_wrapper
+from model.engine.cpu.kernels.compiling.overloads import has_wrapper
 @jit.kernel
 def double(x): return 2 * x
 @jit.kernel
@@ -44,7 +44,8 @@ def test_the_first_compilation_is_announced_and_all_are_kept(tmp_path: Path) -> 
     [line] = run(
         tmp_path,
         "assert six(2) == 6\n"
-        "[inner], [outer] = double.overloads.values(), six.overloads.values()\n"
+        "[inner] = double.dispatcher.overloads.values()\n"
+        "[outer] = six.dispatcher.overloads.values()\n"
         "assert has_wrapper(outer) and not has_wrapper(inner)\n"
         "assert double(4) == 8 and double(2.5) == 5\n",
     ).splitlines()
@@ -67,10 +68,11 @@ def test_kernels_may_be_compiled_for_another_processor(tmp_path: Path) -> None:
 def test_every_module_imports_the_target_before_numba_makes_its_compiler(tmp_path: Path) -> None:
     text = (
         "import model.engine.compile\n"
-        "from model.engine.cpu.kernels.target import TARGETS, _runs_here\n"
+        "from model.engine.cpu.kernels.compiling import llvm\n"
+        "from model.engine.cpu.kernels.target import TARGETS, runs_here\n"
         "from numba.core.registry import cpu_target\n"
         "_, name, features = cpu_target.target_context.codegen().magic_tuple()\n"
-        "here = [one for one in TARGETS if _runs_here(one)]\n"
+        "here = [one for one in TARGETS if runs_here(one)]\n"
         "assert not here or (name, features) == (here[0].cpu, here[0].options)\n"
     )
     file = tmp_path / "program.py"
@@ -86,9 +88,10 @@ def test_a_wheel_may_bring_compiled_kernels(tmp_path: Path) -> None:
     (tmp_path / "cache" / "attend" / "kernels").rename(tmp_path / "compiled")
     text = (
         "from pathlib import Path\n"
-        "from model.engine.cpu.kernels import cache\n"
-        f"cache.SHIPPED_FOLDER = Path({str(tmp_path / 'compiled')!r})\n"
-        "for one in (double, six): one._cache = cache.KernelCache(one.py_func, one.targetoptions)\n"
+        "from model.engine.cpu.kernels.compiling import overloads\n"
+        f"overloads.SHIPPED_FOLDER = Path({str(tmp_path / 'compiled')!r})\n"
+        "for one in (double.dispatcher, six.dispatcher):\n"
+        "    one._cache = overloads.KernelCache(one.py_func, one.targetoptions)\n"
     )
     assert run(tmp_path, text + "assert six(2) == 6\n") == ""
     assert not list((tmp_path / "cache").rglob("*.nbc"))

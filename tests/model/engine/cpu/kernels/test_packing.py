@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from model.engine.cpu.kernels.packing import GROUP, pack_float32, pack_int8, padded
+from model.engine.cpu.kernels.instructions import GROUP
+from model.engine.cpu.kernels.packing import pack_float32, pack_int8, padded
 from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 

@@ -11,12 +11,11 @@ from llvmlite import binding
 from numba.core.registry import cpu_target
 from numpy.typing import NDArray
 
-from model.engine.cpu.kernels import tile
 from model.engine.cpu.kernels.arrays import Floats
-from model.engine.cpu.kernels.instructions import INSTRUCTIONS, PORTABLE, Instruction
-from model.engine.cpu.kernels.jit import compiler_options
+from model.engine.cpu.kernels.compiling import tile
+from model.engine.cpu.kernels.compiling.dispatcher import compiler_options
+from model.engine.cpu.kernels.instructions import COLUMNS, INSTRUCTIONS, PORTABLE, ROWS, Instruction
 from model.engine.cpu.kernels.target import features_of
-from model.engine.cpu.kernels.tile import COLUMNS, ROWS
 
 FEATURES = features_of(*cpu_target.target_context.codegen().magic_tuple())
 FEATURES.update(name for name, has in binding.get_host_cpu_features().items() if has)

@@ -16,13 +16,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, register_jitable
 
-from model.engine.cpu.kernels.instructions import INSTRUCTION, Instruction
-from model.engine.cpu.kernels.llvm import (
+from model.engine.cpu.kernels.compiling.byte_products import add_products, by_rows
+from model.engine.cpu.kernels.compiling.llvm import (
     FLOATS,
     INT8,
     INT64,
     INTS,
-    LANES,
     data,
     fetch,
     load,
@@ -31,16 +30,14 @@ from model.engine.cpu.kernels.llvm import (
     splat,
     store,
 )
-
-COLUMNS = 64
-"""Columns of a panel; packed matrices are padded to a multiple."""
-
-TILE_COLUMNS = INSTRUCTION.columns
-"""Columns of a tile, which a panel has one or four times."""
-
-ROWS = 4
-"""Maximum rows of a tile: of AVX-512's and NEON's 32 registers it sums in 16, of AVX2's 16 in 8,
-enough to keep two units busy."""
+from model.engine.cpu.kernels.instructions import (
+    COLUMNS,
+    INSTRUCTION,
+    LANES,
+    ROWS,
+    TILE_COLUMNS,
+    Instruction,
+)
 
 Tile = Callable[..., None]
 
@@ -85,7 +82,7 @@ def _int8_tile(n_rows: int, instruction: Instruction = INSTRUCTION) -> Tile:
                 if columns == COLUMNS:
                     fetch(b, b.gep(ahead_, [b.mul(k, pace_)]))
                 at = b.gep(weights, [b.mul(k, INT64(columns))])
-                return instruction.add_products(b, sums, at, [b.gep(row, [k]) for row in rows])
+                return add_products(instruction, b, sums, at, [b.gep(row, [k]) for row in rows])
 
             zeros = [ir.Constant(INTS, None)] * n_sums
             before = b.block
@@ -100,7 +97,7 @@ def _int8_tile(n_rows: int, instruction: Instruction = INSTRUCTION) -> Tile:
             with b.if_else(is_last_) as (finished, unfinished):
                 with finished:
                     results = []
-                    finished_sums = iter(instruction.by_rows(b, sums, n_rows))
+                    finished_sums = iter(by_rows(instruction, b, sums, n_rows))
                     for i in range(n_rows):
                         excess = splat(b, b.load(b.gep(row_sums, [INT64(i)])))
                         row_scale_ = splat(b, b.load(b.gep(row_scales, [INT64(i)])))

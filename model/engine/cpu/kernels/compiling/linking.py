@@ -29,6 +29,9 @@ class Callee(NamedTuple):
 Callees = Mapping[str, Callee]
 """Large kernels by the symbols of their code."""
 
+LIBRARIES: dict[str, Any] = {}
+"""numba's libraries of large kernels in this process, by those symbols."""
+
 
 def link_by_address(kernel: Any, result: Any) -> None:
     """Keep new code out of its callers if it is large."""
@@ -38,19 +41,22 @@ def link_by_address(kernel: Any, result: Any) -> None:
         library.calls |= getattr(one, "offers", {})
     library.offers = library.calls
     callee = Callee(function.__module__, function.__qualname__, tuple(result.signature.args))
-    if len(library._get_compiled_object()) > LARGE and _find(callee) is kernel:
+    if len(library._get_compiled_object()) > LARGE and dispatcher_of(callee) is kernel:
         library._shared_module = parse_assembly("")
         library.offers = {result.fndesc.llvm_func_name: callee}
+        LIBRARIES[result.fndesc.llvm_func_name] = library
 
 
-def _find(callee: Callee) -> Any:
-    return getattr(sys.modules.get(callee.module), callee.name, None)
+def dispatcher_of(callee: Callee) -> Any:
+    """Return what compiles a callee; None if its module has no such kernel."""
+    kernel = getattr(sys.modules.get(callee.module), callee.name, None)
+    return getattr(kernel, "dispatcher", None)
 
 
 def _are_loaded(callees: Callees) -> bool:
     """Load kernels from the cache; False if the code of one has another symbol there."""
     for symbol, one in callees.items():
-        if (kernel := _find(one)) is None:
+        if (kernel := dispatcher_of(one)) is None:
             return False
         kernel.get_call_template(one.arguments, {})
         if kernel.overloads[one.arguments].fndesc.llvm_func_name != symbol:
@@ -75,4 +81,5 @@ class LinkedResult(CompileResultCacheImpl):  # type: ignore[misc]
         context.codegen()._engine._defined_symbols |= defined
         result = super().rebuild(context, data)
         result.library.calls, result.library.offers = calls, offers
+        LIBRARIES.update(dict.fromkeys(offers.keys() - calls.keys(), result.library))
         return result

@@ -7,7 +7,8 @@ import pytest
 
 KERNELS = """
 import sys
-from model.engine.cpu.kernels import jit, linking
+from model.engine.cpu.kernels import jit
+from model.engine.cpu.kernels.compiling import linking
 linking.LARGE = int(sys.argv[1])
 @jit.kernel
 def double(x): return 2 * x
@@ -22,7 +23,7 @@ def four(x): return double(double(local(x)))
 def five(x): return four(x) + 1
 assert five(0) == 5 and five(2) == 13
 for kernel in four, five:
-    for result in kernel.overloads.values():
+    for result in kernel.dispatcher.overloads.values():
         print(kernel.__name__, *(one.name for one in result.library.calls.values()))
 """
 

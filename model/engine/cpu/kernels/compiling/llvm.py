@@ -1,4 +1,4 @@
-"""Idioms of LLVM's intermediate code that the intrinsics of this package share."""
+"""Idioms of LLVM's intermediate code that the intrinsics share, and what it is compiled for."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
+from numba.core import config
 
-LANES = 16
-"""Numbers of 32 bits in a vector: one register of AVX-512, two of AVX2, four of NEON."""
+from model.engine.cpu.kernels.instructions import LANES
+from model.engine.cpu.kernels.target import TARGET
+
+if TARGET:  # before the first kernel, which makes numba's compiler
+    config.CPU_NAME, config.CPU_FEATURES = TARGET.cpu, TARGET.options
 
 INT8, INT32, INT64, FLOAT = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
 INTS = ir.VectorType(INT32, LANES)

@@ -15,13 +15,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from model.engine.cpu.kernels.llvm import (
+from model.engine.cpu.kernels.compiling.llvm import (
     FLOAT,
     FLOATS,
     INT32,
     INT64,
     INTS,
-    LANES,
     data,
     exponential,
     higher,
@@ -33,6 +32,7 @@ from model.engine.cpu.kernels.llvm import (
     store,
     sum_each,
 )
+from model.engine.cpu.kernels.instructions import LANES
 
 _ZEROS = ir.Constant(FLOATS, None)
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats, Ints
-from model.engine.cpu.kernels.flat import (
+from model.engine.cpu.kernels.intrinsics import (
     add_exponentials,
     any_above,
     dot_products,
