@@ -16,7 +16,8 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 
 # From the top down. A row may import from the rows that it names, all of which are below it, and
 # from `app.errors` or `model.errors`. A folder within a folder has a row of its own, and so have
-# `model.engine.protocol` and `.explanations`, the seam between scheduling and tensors.
+# `model.engine.protocol` and `.explanations`, the seam between scheduling and tensors. What kernels
+# share with those that compile them has rows, too.
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
     "app.runtime app.settings app.shipped app.memory app.translation "
@@ -89,17 +90,20 @@ ROWS: dict[str, str] = {
     "model.translator": "model.engine model.engine.protocol model.checkpoint model.decoding "
     "model.text",
     "model.engine": "model.engine.torch model.engine.cpu model.engine.cpu.forward "
-    "model.engine.cpu.kernels model.engine.jobs model.engine.protocol "
+    "model.engine.cpu.kernels model.engine.cpu.kernels.cache "
+    "model.engine.cpu.kernels.instructions model.engine.cpu.kernels.target "
+    "model.engine.jobs model.engine.protocol "
     "model.engine.explanations model.checkpoint model.decoding model.transformer",
     "model.engine.torch": "model.engine.jobs model.engine.protocol "
     "model.engine.explanations model.decoding model.transformer",
     "model.engine.cpu": "model.engine.cpu.forward model.engine.cpu.kernels "
+    "model.engine.cpu.kernels.arrays "
     "model.engine.jobs model.engine.protocol model.engine.explanations model.decoding "
     "model.transformer",
-    "model.engine.cpu.forward": "model.engine.cpu.kernels model.decoding model.transformer",
+    "model.engine.cpu.forward": "model.engine.cpu.kernels model.engine.cpu.kernels.arrays "
+    "model.engine.cpu.kernels.instructions model.decoding model.transformer",
     "model.engine.cpu.kernels": "model.engine.cpu.kernels.compiling "
-    "model.engine.cpu.kernels.arrays model.engine.cpu.kernels.instructions "
-    "model.engine.cpu.kernels.target",
+    "model.engine.cpu.kernels.arrays model.engine.cpu.kernels.instructions",
     "model.engine.cpu.kernels.compiling": "model.engine.cpu.kernels.arrays "
     "model.engine.cpu.kernels.cache model.engine.cpu.kernels.instructions "
     "model.engine.cpu.kernels.target",

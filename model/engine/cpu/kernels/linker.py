@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from model.engine.cpu.kernels.compiling.linking import LIBRARIES, dispatcher_of
+from model.engine.cpu.kernels.compiling.linking import dispatcher_of
 from model.engine.cpu.kernels.image import write_image
 from model.engine.cpu.kernels.jit import Kernel
 
@@ -105,9 +105,13 @@ class _ObjectFile:
 
 
 class Linker:
-    """Puts the sections of object files one after another and resolves their symbols."""
+    """Puts the sections of object files one after another and resolves their symbols.
 
-    def __init__(self, files: Iterable[bytes]) -> None:
+    renamed  symbols that are referred to, and those that they are defined as
+    """
+
+    def __init__(self, files: Iterable[bytes], renamed: Mapping[str, str] | None = None) -> None:
+        self._renamed = renamed or {}
         self._files = [_ObjectFile(content) for content in files]
         self._content = bytearray()
         self._places: list[dict[int, int]] = [{} for _ in self._files]
@@ -154,7 +158,8 @@ class Linker:
                     self.symbols.setdefault(one.name, places[one.section] + one.value)
 
     def _relocate(self, number: int, at: int, symbol: _Symbol, constant: int) -> None:
-        target = self.symbols.get(symbol.name) if not symbol.is_local else None
+        name = self._renamed.get(symbol.name, symbol.name)
+        target = self.symbols.get(name) if not symbol.is_local else None
         if target is None and symbol.section in self._places[number]:
             target = self._places[number][symbol.section] + symbol.value
         if target is not None:
@@ -171,17 +176,14 @@ def link_kernels(file: Path, kernels: Iterable[Kernel]) -> None:
 
     The file is empty where no image can be made, or for kernels that use Python's objects.
     """
-    objects: dict[str, bytes] = {}
+    objects = _Objects()
     entries: list[tuple[str, tuple[str, ...], str]] = []
+    for kernel in kernels:
+        for signature, types in kernel.dispatcher.called.items():
+            if not kernel.dispatcher.overloads[types].environment.consts:
+                entries.append((kernel.name, signature, objects.add(kernel.dispatcher, types)))
     try:
-        for kernel in kernels:
-            for signature, types in kernel.dispatcher.called.items():
-                result = kernel.dispatcher.overloads[types]
-                if not result.environment.consts:
-                    _collect(kernel.dispatcher, types, result.library, objects)
-                    wrapper = result.fndesc.llvm_cpython_wrapper_name
-                    entries.append((kernel.name, signature, wrapper))
-        linker = Linker(objects.values())
+        linker = Linker(objects.files.values(), objects.renamed)
     except CannotLinkError:
         file.touch()
         return
@@ -204,23 +206,43 @@ def called_kernels() -> list[Kernel]:
     return [one for one in kernels.values() if "dispatcher" in vars(one)]
 
 
-def _collect(dispatcher: Any, types: Any, library: Any, objects: dict[str, bytes]) -> None:
-    """Add a kernel's object file and those of the large kernels that it calls, by their names."""
-    if library.name not in objects:
-        objects[library.name] = _object_file(dispatcher, types, library)
-        for symbol, callee in library.calls.items():
-            _collect(dispatcher_of(callee), callee.arguments, LIBRARIES[symbol], objects)
+class _Objects:
+    """Object files of kernels, and of the large kernels that these call.
+
+    renamed  symbols of the code of a kernel that was compiled again, with the one of its new code
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[int, bytes] = {}
+        self.renamed: dict[str, str] = {}
+
+    def add(self, dispatcher: Any, types: Any) -> str:
+        """Add a kernel for these types of arguments; return the symbol that Python calls."""
+        result = dispatcher.overloads[types]
+        description, library = result.fndesc, result.library
+        if id(library) not in self.files:
+            self.files[id(library)] = _object_file(dispatcher, types, result)
+            for symbol, callee in library.calls.items():
+                called = dispatcher_of(callee)
+                self.add(called, callee.arguments)
+                now = called.overloads[callee.arguments].fndesc.llvm_func_name
+                if now != symbol:
+                    self.renamed[symbol] = now
+        return str(description.llvm_cpython_wrapper_name)
 
 
-def _object_file(dispatcher: Any, types: Any, library: Any) -> bytes:
-    """Return the code that was compiled; numba drops it from memory if it comes from the cache."""
+def _object_file(dispatcher: Any, types: Any, result: Any) -> bytes:
+    """Return the code that was compiled; numba drops it from memory if it comes from the cache.
+
+    Raises `OSError` if another process has compiled the kernel again.
+    """
     with suppress(RuntimeError):
-        return bytes(library._get_compiled_object())
+        return bytes(result.library._get_compiled_object())
     cache = dispatcher._cache
-    key = cache._index_key(types, library.codegen)
+    key = cache._index_key(types, result.library.codegen)
     for files in (cache._cache_file, cache._shipped):
         if payload := files.load(key):
-            name, kind, data = payload[-1][0]
-            if (name, kind) == (library.name, "object"):
+            defined, *_, [[_, kind, data], *_] = payload
+            if result.fndesc.llvm_func_name in defined and kind == "object":
                 return bytes(data[0])
-    raise CannotLinkError("the cache has other code now")
+    raise OSError(f"{dispatcher.__name__}: the cache has other code now")

@@ -67,6 +67,13 @@ def test_symbols_of_other_files_are_found_and_the_first_definition_counts() -> N
     assert number(linker, at) == 0
 
 
+def test_a_symbol_may_be_defined_by_another_name() -> None:
+    linker = Linker([compiled(CALLER), compiled(CALLEE)], {"elsewhere": "callee"})
+    assert linker.external == {}
+    addresses = [number(linker, at) for at in linker.internal]
+    assert addresses.count(linker.symbols["callee"]) == 2
+
+
 def test_what_has_other_relocations_or_is_for_another_processor_is_refused() -> None:
     with pytest.raises(CannotLinkError, match="relocation of type"):
         Linker([compiled(CALLER, model="small")])
@@ -77,7 +84,7 @@ def test_what_has_other_relocations_or_is_for_another_processor_is_refused() -> 
 def test_kernels_that_cannot_be_linked_leave_an_empty_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: object) -> None:
+    def refuse(*_: object) -> None:
         raise CannotLinkError
 
     monkeypatch.setattr(sys.modules[link_kernels.__module__], "Linker", refuse)
