@@ -29,9 +29,6 @@ class Callee(NamedTuple):
 Callees = Mapping[str, Callee]
 """Large kernels by the symbols of their code."""
 
-LIBRARIES: dict[str, Any] = {}
-"""numba's libraries of large kernels in this process, by those symbols."""
-
 
 def link_by_address(kernel: Any, result: Any) -> None:
     """Keep new code out of its callers if it is large."""
@@ -44,7 +41,6 @@ def link_by_address(kernel: Any, result: Any) -> None:
     if len(library._get_compiled_object()) > LARGE and dispatcher_of(callee) is kernel:
         library._shared_module = parse_assembly("")
         library.offers = {result.fndesc.llvm_func_name: callee}
-        LIBRARIES[result.fndesc.llvm_func_name] = library
 
 
 def dispatcher_of(callee: Callee) -> Any:
@@ -81,5 +77,4 @@ class LinkedResult(CompileResultCacheImpl):  # type: ignore[misc]
         context.codegen()._engine._defined_symbols |= defined
         result = super().rebuild(context, data)
         result.library.calls, result.library.offers = calls, offers
-        LIBRARIES.update(dict.fromkeys(offers.keys() - calls.keys(), result.library))
         return result

@@ -126,7 +126,7 @@ import sys, tempfile
 def no(*_, **__): raise PermissionError
 allowed = tempfile.TemporaryFile
 if 'confined' in sys.argv: tempfile.TemporaryFile = no
-from model.engine.cpu.kernels import jit
+from model.engine.cpu.kernels import cache, jit
 tempfile.TemporaryFile = allowed
 @jit.kernel
 def double(x): return 2 * x

@@ -100,4 +100,4 @@ def test_a_wheel_may_bring_compiled_kernels(tmp_path: Path) -> None:
 
 def test_a_target_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"'x86-64-v9' is none of x86-64-v4-vnni, x86-64-v4"):
-        run(tmp_path, "", KERNEL_TARGET="x86-64-v9")
+        run(tmp_path, "double(1)", KERNEL_TARGET="x86-64-v9")

@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats
+from model.engine.cpu.kernels.compiling.products import BLOCK_INPUTS
 from model.engine.cpu.kernels.linear import (
-    BLOCK_INPUTS,
     NO_FLOOR,
     RELU_FLOOR,
     make_scratch,
