@@ -6,20 +6,14 @@ from numpy.typing import NDArray
 
 from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.compiling.products import BLOCK_INPUTS
+from model.engine.cpu.kernels.instructions import GROUP, SMALLEST
 from model.engine.cpu.kernels.linear import (
     NO_FLOOR,
     RELU_FLOOR,
     make_scratch,
     project,
 )
-from model.engine.cpu.kernels.packing import (
-    GROUP,
-    SMALLEST,
-    Linear,
-    pack_float32,
-    pack_int8,
-    padded,
-)
+from model.engine.cpu.kernels.packing import Linear, pack_float32, pack_int8, padded
 from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 Pack = Callable[..., Linear]
