@@ -42,26 +42,20 @@ class _Word(NamedTuple):
     is_spaced: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An entry's words, case-folded if it matches any case; target None: not translated."""
+class _Node:
+    """A node of the tree of all terms' words, reached by the case-folded words of some terms.
 
-    words: tuple[str, ...]
-    spaced: tuple[bool, ...]
-    any_case: bool
-    target: str | None
+    next_nodes  by the next word, and whether whitespace precedes it
+    cased       targets of the terms that end here and match only as written, by their words
+    any_case    targets of the one that matches any case, at most one
+    """
 
-    @property
-    def rank(self) -> tuple[int, int, bool, bool]:
-        """Sort key: longer first, then case-sensitive, then untranslated ones."""
-        return (
-            -len(self.words), -sum(map(len, self.words)), self.any_case, self.target is not None,
-        )  # fmt: skip
+    __slots__ = ("any_case", "cased", "next_nodes")
 
-    def starts(self, words: Iterable[_Word]) -> bool:
-        """Whether the words start with it."""
-        here = list(islice(words, len(self.words)))
-        return (_texts(here, any_case=self.any_case), _spaces(here)) == (self.words, self.spaced)
+    def __init__(self) -> None:
+        self.next_nodes: dict[tuple[str, bool], _Node] = {}
+        self.cased: dict[tuple[str, ...], str | None] = {}
+        self.any_case: list[str | None] = []
 
 
 class Glossary:
@@ -74,20 +68,26 @@ class Glossary:
 
     def __init__(self, entries: Mapping[str, str], untranslated: Iterable[str] = ()) -> None:
         self._targets = [*entries.values(), *untranslated]
-        self._by_first_word: dict[str, list[_Entry]] = {}
+        self._root = _Node()
         self._n_most_words = 0
-        untranslated = self._targets[len(entries) :]
-        for source, target in (*entries.items(), *((term, None) for term in untranslated)):
-            if words := list(_words(source)):
-                any_case = source == source.lower()
-                entry = _Entry(_texts(words, any_case=any_case), _spaces(words), any_case, target)
-                self._by_first_word.setdefault(_key(words[0], any_case=True), []).append(entry)
-                self._n_most_words = max(self._n_most_words, len(words))
-        for found in self._by_first_word.values():
-            found.sort(key=lambda entry: entry.rank)
+        for term in self._targets[len(entries) :]:
+            self._add(term, None)
+        for source, target in entries.items():
+            self._add(source, target)
 
     def __bool__(self) -> bool:
-        return bool(self._by_first_word)
+        return bool(self._root.next_nodes)
+
+    def _add(self, source: str, target: str | None) -> None:
+        """Add a term, unless there is one with the same words."""
+        node, words = self._root, list(_words(source))
+        for step in _steps(words):
+            node = node.next_nodes.setdefault(step, _Node())
+        if source != source.lower():
+            node.cased.setdefault(tuple(_key(word) for word in words), target)
+        elif words and not node.any_case:
+            node.any_case.append(target)
+        self._n_most_words = max(self._n_most_words, len(words))
 
     def of_targets(self) -> Glossary:
         """Return a glossary that leaves the target terms untranslated, for a text that has them."""
@@ -115,14 +115,24 @@ class Glossary:
             words.extend(islice(following, n_read))
 
     def _term_at_start(self, text: str, words: Sequence[_Word]) -> Term | None:
-        for entry in self._by_first_word.get(_key(words[0], any_case=True), ()):
-            if entry.starts(words):
-                n_words = len(entry.words)
+        """Return the longest term that the words start with; of equal ones, the one as written."""
+        node, longest = self._root, None
+        for n_words, step in enumerate(_steps(words), 1):
+            if (following := node.next_nodes.get(step)) is None:
+                break
+            node = following
+            targets = node.any_case
+            if node.cased:
+                written = tuple(_key(word) for word in islice(words, n_words))
+                targets = [node.cased[written]] if written in node.cased else targets
+            if targets:
                 span = Span(words[0].span.start, words[n_words - 1].span.end)
-                is_kept = entry.target is None
-                target = span.of(text) if entry.target is None else entry.target
-                return Term(span, span.of(text), target, not is_kept, n_words)
-        return None
+                longest = (span, targets[0], n_words)
+        if longest is None:
+            return None
+        span, target, n_words = longest
+        source = span.of(text)
+        return Term(span, source, source if target is None else target, target is not None, n_words)
 
 
 NO_GLOSSARY = Glossary({})
@@ -135,21 +145,19 @@ def has_all_terms(terms: Sequence[Term], translation: str) -> bool:
     return all(term.count_in(translation) >= required[term.target] for term in terms)
 
 
-def _texts(words: Iterable[_Word], *, any_case: bool) -> tuple[str, ...]:
-    return tuple(_key(word, any_case=any_case) for word in words)
+def _key(word: _Word) -> str:
+    """Return the word with its accents composed and a straight apostrophe."""
+    if word.text.isascii():
+        return word.text
+    return "'" if word.text == "’" else unicodedata.normalize("NFC", word.text)
 
 
-def _key(word: _Word, *, any_case: bool) -> str:
-    """Return what equal words have in common."""
-    text = word.text
-    if not text.isascii():
-        text = "'" if text == "’" else unicodedata.normalize("NFC", text)
-    return text.casefold() if any_case else text
-
-
-def _spaces(words: Sequence[_Word]) -> tuple[bool, ...]:
-    """Whether whitespace precedes each word but the first."""
-    return tuple(word.is_spaced for word in words[1:])
+def _steps(words: Iterable[_Word]) -> Iterator[tuple[str, bool]]:
+    """Yield each word case-folded, and whether whitespace precedes it; the first has none."""
+    is_first = True
+    for word in words:
+        yield _key(word).casefold(), word.is_spaced and not is_first
+        is_first = False
 
 
 def _words(text: str) -> Iterator[_Word]:

@@ -1,7 +1,10 @@
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.text import glossary
 from app.text.glossary import Glossary, has_all_terms
 from app.text.spans import Span
 
@@ -137,3 +140,22 @@ def test_a_term_may_end_in_a_full_stop() -> None:
         "Acme Inc.", "etc.",
     ]  # fmt: skip
     assert not list(glossary.find("Acme Inc and et cetera"))
+
+
+def test_a_word_costs_the_same_whatever_the_number_of_terms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_keys, key = 0, glossary._key
+
+    def counted(word: glossary._Word) -> str:
+        nonlocal n_keys
+        n_keys += 1
+        return key(word)
+
+    entries = {f"Big {kind} word{number}": "x" for kind in "abc" for number in range(1000)}
+    cases = {"".join(letters): "y" for letters in product(*("hH",) * 10)}
+    terms = Glossary(entries | cases)
+    monkeypatch.setattr(glossary, "_key", counted)
+    text = "big b word hHhHhHhHhH " * 100
+    assert len(list(terms.find(text))) == 100
+    assert n_keys <= 6 * 4 * 100
