@@ -87,7 +87,8 @@ def test_the_check_fails_where_kernels_are_compiled_anew(
 
 
 def test_the_announcement_of_the_kernels_is_the_one_that_the_check_looks_for() -> None:
-    announced = (ROOT / "model" / "engine" / "cpu" / "kernels" / "jit.py").read_text("utf-8")
+    kernels = ROOT / "model" / "engine" / "cpu" / "kernels"
+    announced = (kernels / "compiling" / "dispatcher.py").read_text("utf-8")
     assert '"compiling kernels' in announced
     assert '"compiling kernels"' in (ROOT / "deploy" / "image" / "check.sh").read_text("utf-8")
 

@@ -10,13 +10,13 @@ import pytest
 from tests.app.server_process import serving
 
 SITECUSTOMIZE = """
-import builtins, ctypes, io, os, pathlib, resource, select, signal, socket, sys
+import builtins, ctypes, errno, io, os, pathlib, resource, select, signal, socket, sys
 
 def elsewhere(function):
     def call(path, *arguments, **named):
         text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
         if text.startswith(("/proc", "/sys")):
-            raise FileNotFoundError(text)
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
         return function(path, *arguments, **named)
     return call
 

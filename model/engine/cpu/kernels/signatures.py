@@ -6,7 +6,6 @@ As numba distinguishes them, by the elements, dimensions and layout of arrays.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,34 +35,41 @@ def _of_value(value: Any) -> str:
     return _NUMBERS.get(type(value)) or type(value).__qualname__
 
 
-class _Known:
-    """The type of a record that a kernel was called with before, as long as its array lives."""
-
-    def __init__(self, record: tuple[Any, ...], index: int) -> None:
-        key = id(record)
-        self._array = weakref.ref(record[index], lambda _: _KNOWN.pop(key, None))
-        self._index = index
-        self._type = type(record)
-        self.name = _of_value(record)
-
-    def is_of(self, record: tuple[Any, ...]) -> bool:
-        """Whether it is this record, and no later one at the same address."""
-        return type(record) is self._type and self._array() is record[self._index]
+def _trace(value: Any) -> Any:
+    """Return what `_has_trace` recognises a value by, without keeping its arrays."""
+    if isinstance(value, np.ndarray):
+        return weakref.ref(value)
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_trace, value))
+    return type(value)
 
 
-_KNOWN: dict[int, _Known] = {}
-"""Engines pass the same records to every step: the hundred arrays of each are read once."""
+def _has_trace(value: Any, trace: Any) -> bool:
+    """Whether it is of the same types, with the same arrays."""
+    if isinstance(trace, weakref.ref):
+        return trace() is value
+    if isinstance(trace, tuple):
+        kind, parts = trace
+        return type(value) is kind and all(map(_has_trace, value, parts))
+    return type(value) is trace
+
+
+_KNOWN: dict[int, tuple[Any, str]] = {}
+"""Traces and types of records by their addresses.
+
+Engines pass the same records to every step: the hundred arrays of each are read once.
+"""
 
 
 def _of_record(record: tuple[Any, ...]) -> str:
-    known = _KNOWN.get(id(record))
-    if known and known.is_of(record):
-        return known.name
-    for index in _arrays(record):
-        known = _KNOWN[id(record)] = _Known(record, index)
-        return known.name
-    return _of_value(record)
-
-
-def _arrays(record: tuple[Any, ...]) -> Iterator[int]:
-    return (index for index, one in enumerate(record) if isinstance(one, np.ndarray))
+    key = id(record)
+    trace, name = _KNOWN.get(key, (None, ""))
+    # A later record may be at the address of one that is gone.
+    if trace and _has_trace(record, trace):
+        return name
+    name = _of_value(record)
+    first = next((one for one in record if isinstance(one, np.ndarray)), None)
+    if first is not None:
+        _KNOWN[key] = _trace(record), name
+        weakref.finalize(first, _KNOWN.pop, key, None).atexit = False
+    return name

@@ -282,12 +282,6 @@ def test_without_any_writable_folder_nothing_is_kept(
     assert cache.kernel_folder() is None
 
 
-KERNEL = """
-from model.engine.cpu.kernels import jit
-@jit.kernel
-def double(x): return 2 * x
-assert double(21) == 42
-"""
 KERNEL_OF_THE_ENGINE = f"""
 from model.engine.cpu.kernels import cache
 assert cache.CACHE_FOLDER is None

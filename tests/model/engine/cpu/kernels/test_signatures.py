@@ -47,9 +47,15 @@ def test_a_record_is_read_once_and_forgotten_with_its_arrays() -> None:
     assert first[0] is second[0]
     assert len(signatures._KNOWN) == before + 1
     key = id(record)
-    # Another record at the address of a former one has its own type.
-    other = Pair(np.zeros(3, np.float32), 1)
-    signatures._KNOWN[id(other)] = signatures._KNOWN[key]
-    assert signature_of((other,)) != first
-    del record, other
+    del record
     assert key not in signatures._KNOWN
+
+
+@pytest.mark.parametrize("other", [np.zeros(3, np.float32), 1.0, Other(np.zeros(3), 2)])
+def test_another_record_at_the_address_of_a_former_one_has_its_own_type(other: Any) -> None:
+    array = np.zeros(3)
+    former, later = Pair(array, Pair(np.zeros(3), 2)), Pair(array, other)
+    first = signature_of((former,))
+    signatures._KNOWN[id(later)] = signatures._KNOWN[id(former)]
+    assert signature_of((later,)) != first
+    assert signature_of((later,)) == signature_of((Pair(array.copy(), other),))
