@@ -33,7 +33,7 @@ class Repeated:
     n_delimiters: int = 1
 
     def body(self, n_bytes: int, n_delimiters: int) -> bytes:
-        """Return a body of at most so many bytes and delimiters."""
+        """Return a body that has at most `n_bytes` bytes and `n_delimiters` delimiters."""
         length = len(self.unit) + len(self.separator)
         n_units = (n_bytes - len(self.start) - len(self.end)) // length
         if self.n_delimiters:

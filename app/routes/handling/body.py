@@ -18,7 +18,7 @@ from app.wire.failures import FORMS, media_type
 MAX_FORM_FIELDS = 20_000
 
 BYTES_PER_VALUE = 20
-"""Of the largest body, for each value of JSON beyond `MAX_VALUES`."""
+"""A larger limit on bodies allows more than `MAX_VALUES`: one value for so many of its bytes."""
 
 Form = dict[str, object]
 """A string for each name, or a list if a name occurs several times."""

@@ -1,7 +1,7 @@
 """Kernels: functions that are compiled ahead of their use, to run without the GIL.
 
-What calls them is compiled code of an image (`image`), if it has the kernel for these types of
-arguments; numba is imported only if it has not.
+A call runs the code of an image (`image`) if one has the kernel for these types of arguments.
+Otherwise numba is imported, which loads or compiles the kernel.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class _ObjectFile:
                 yield index
 
     def relocations(self) -> Iterator[tuple[int, int, _Symbol, int]]:
-        """Of kept sections: section, place in it, symbol, and what to add to its address."""
+        """Yield the section, offset, symbol and addend of each relocation in the kept sections."""
         kept = set(self.kept())
         for one in self.sections:
             if one.kind == _RELOCATIONS and one.info in kept:
@@ -147,7 +147,7 @@ class Linker:
                     self._content += bytes(one.size) if one.kind == _NO_BITS else data
 
     def _define(self) -> None:
-        """Of several definitions, the first counts: they are copies of one inlined function."""
+        """Define symbols by their first definition: others are copies of an inlined function."""
         for file, places in zip(self._files, self._places, strict=True):
             for one in file.symbols:
                 if one.section == _COMMON and one.name not in self.symbols:

@@ -73,7 +73,7 @@ async def test_every_format_there_and_back(served: Client, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def strict(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
-    """Of an application whose clients are charged nothing in these tests."""
+    """Yield a client of an application with low limits on files, shared by the tests."""
     limits = {"max_file_bytes": 2000, "max_file_characters": 100}
     yield from entered(runner, serve(FakeEngine(), **limits))
 

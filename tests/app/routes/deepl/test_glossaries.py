@@ -21,7 +21,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture
 def client(serve: Serve) -> AbstractAsyncContextManager[Client]:
-    """Of an application of its own, since glossaries are kept."""
+    """Return a client of an application for one test, since glossaries are kept."""
     return serve(FakeEngine())
 
 

@@ -22,7 +22,7 @@ PAIR = {"source_lang": "en", "target_lang": "fr-CA"}
 
 @pytest.fixture
 def client(serve: Serve) -> AbstractAsyncContextManager[Client]:
-    """Of an application of its own, since glossaries are kept."""
+    """Return a client of an application for one test, since glossaries are kept."""
     return serve(FakeEngine())
 
 

@@ -59,7 +59,7 @@ def _add(one: Instruction, b: Any, sums: Any, weights: Any, activations: Any) ->
     results = []
     for part in range(one.registers):
         ints, w, x = (_part(b, v, part, one.registers) for v in (sums, weights, activations))
-        # Of multiplied words the sum is added by an instruction of its own.
+        # Products of words are added to the sums by a separate instruction.
         operands = [ints, w, x] if one.bits == INT8.width else [w, x]
         if one.rows > 1:
             operands = [ints, x, w]
