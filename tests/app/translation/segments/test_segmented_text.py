@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.text.placeholders import find_placeholders
 from app.text.segmentation import Split
 from app.text.spans import Span
 from app.translation.segments.reading import Reading
@@ -205,8 +204,9 @@ def test_each_placeholder_comes_back_once_for_any_output(
             n_read += 1
     assert n_read < 200
     answer = through.answer().after
-    for span in find_placeholders(text):
-        assert answer.count(span.of(text)) == text.count(span.of(text))
+    # Blanks between two of them may change, and an answer may put two beside each other.
+    for placeholder in PLACEHOLDERS:
+        assert answer.count(placeholder) == text.count(placeholder)
 
 
 def test_a_long_text_without_sentences_is_not_tokenised_over_and_over(
