@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import TypeAdapter
 
 from app.explanation.answer import ExplainAnswer
@@ -13,11 +13,12 @@ from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
 from app.routes.handling.dependencies import CurrentSettings, KnownClient
 from app.routes.handling.responses import timed_response
+from app.routes.handling.routing import Router
 from app.translation.answers import ScoreAnswer
 from app.wire.native.requests import ExplainRequest, ScoreRequest
 from app.wire.openapi import EXAMPLES, Responses, problem_answers, request_body
 
-router = APIRouter(tags=["translation"])
+router = Router(tags=["translation"])
 
 _EXPLAIN_ANSWER = TypeAdapter(ExplainAnswer)
 

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import HTTPException, Request, Response
 from pydantic import BaseModel, Field
 from starlette.datastructures import FormData
 
@@ -22,11 +22,12 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.file_transfer import FORM, as_download, read_form, uploaded_file
 from app.routes.handling.responses import while_connected
+from app.routes.handling.routing import Router
 from app.translation.file_service import FileRequest, translated_name
 from app.wire.failures import media_type
 from app.wire.openapi import libretranslate_errors
 
-router = APIRouter(tags=["LibreTranslate"])
+router = Router(tags=["LibreTranslate"])
 
 _FORM_SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import HTTPException, Request, Response
 
 from app.languages.served import Languages
 from app.routes.handling.dependencies import CurrentLifecycle, KnownClient, ReadyRuntime
@@ -12,7 +12,7 @@ from app.wire.native.answers import Info, LanguageAnswer
 from app.wire.openapi import problem_answers
 
 router = Router(tags=["model"])
-admin_router = APIRouter(tags=["admin"])
+admin_router = Router(tags=["admin"])
 
 
 @router.get("/info", responses=problem_answers(401, 503), response_model=Info)

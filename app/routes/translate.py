@@ -6,7 +6,7 @@
 from collections.abc import Set
 from functools import cache
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.errors import InvalidRequestError
 from app.languages.detection import DetectedLanguage
@@ -15,7 +15,7 @@ from app.routes.handling.body import Body, Form, gather
 from app.routes.handling.charging import spend, streamed, translated
 from app.routes.handling.dependencies import CurrentSettings, client_of, held_runtime
 from app.routes.handling.responses import timed_response
-from app.routes.handling.routing import PlainRoute
+from app.routes.handling.routing import PlainRoute, Router
 from app.settings import Settings
 from app.wire.dialects.libretranslate import (
     LibreTranslateDetected,
@@ -27,8 +27,8 @@ from app.wire.native.fields import WireRequest
 from app.wire.native.requests import DetectRequest, TranslateRequest
 from app.wire.openapi import EXAMPLES, SHARED_PATH_ERRORS, TRANSLATE_ANSWERS, request_body
 
-router = APIRouter(tags=["translation"], route_class=PlainRoute)
-detect_router = APIRouter(tags=["translation"])
+router = Router(tags=["translation"], route_class=PlainRoute)
+detect_router = Router(tags=["translation"])
 
 
 @router.post(

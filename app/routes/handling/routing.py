@@ -1,6 +1,7 @@
 """Routes that answer HEAD, and routes without FastAPI's overhead."""
 
 from collections.abc import Callable, Coroutine
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
@@ -10,7 +11,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Router(APIRouter):
-    """Routes that answer HEAD wherever they answer GET."""
+    """Routes that answer HEAD wherever they answer GET, and whose operation IDs are their names."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(generate_unique_id_function=attrgetter("name"), **options)
 
     def get(self, path: str, **options: Any) -> Callable[[F], F]:
         register = super().get(path, **options)
