@@ -213,7 +213,7 @@ W_1 = "encoder.layers.0.feed_forward.w_1.weight"
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda w: w.pop(W_1), f"tensor '{W_1}' is missing"),
         (lambda w: w.update({W_1: torch.zeros(32, 64)}),
@@ -229,10 +229,10 @@ W_1 = "encoder.layers.0.feed_forward.w_1.weight"
     ],
 )  # fmt: skip
 def test_unfit_weights(
-    saved: Path, change: Callable[[dict[str, Tensor]], object], told: str
+    saved: Path, change: Callable[[dict[str, Tensor]], object], message: str
 ) -> None:
     change_weights(saved, change)
-    assert reason(saved) == f"{saved / 'model.safetensors'}: {told}"
+    assert reason(saved) == f"{saved / 'model.safetensors'}: {message}"
 
 
 LARGEST_SCALE = torch.finfo(torch.float32).max / 128
@@ -268,7 +268,7 @@ HUGGING_FACE = {"model_type": "marian", "architectures": ["MarianMTModel"], "d_m
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "not JSON: Expecting value"),
         (b"{", "not JSON: "),
@@ -290,13 +290,13 @@ HUGGING_FACE = {"model_type": "marian", "architectures": ["MarianMTModel"], "d_m
         (b'{"format": "attend", "version": 1}', "'name': field required; "),
     ],
 )  # fmt: skip
-def test_foreign_configurations(saved: Path, content: bytes, told: str) -> None:
+def test_foreign_configurations(saved: Path, content: bytes, message: str) -> None:
     (saved / "config.json").write_bytes(content)
-    assert reason(saved).startswith(f"{saved / 'config.json'}: {told}")
+    assert reason(saved).startswith(f"{saved / 'config.json'}: {message}")
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda c: c.update(temperature=1), "unknown key 'temperature'"),
         (lambda c: c["transformer"].update(n_experts=8), "unknown key 'transformer.n_experts'"),
@@ -319,10 +319,10 @@ def test_foreign_configurations(saved: Path, content: bytes, told: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_values_in_the_configuration_are_named(
-    saved: Path, change: Callable[[dict[str, Any]], object], told: str
+    saved: Path, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     edit(saved / "config.json", change)
-    assert reason(saved).startswith(f"{saved / 'config.json'}: {told}")
+    assert reason(saved).startswith(f"{saved / 'config.json'}: {message}")
 
 
 def test_a_garbage_tokenizer(saved: Path) -> None:
@@ -331,7 +331,7 @@ def test_a_garbage_tokenizer(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"source_vocab_size": 371, "target_vocab_size": 371},
          "vocabulary size 370, but config.json has 371"),
@@ -341,15 +341,15 @@ def test_a_garbage_tokenizer(saved: Path) -> None:
         ({"eos_id": 5}, "eos_id 0, but config.json has 5"),
     ],
 )  # fmt: skip
-def test_a_tokenizer_of_another_model(saved: Path, changes: dict[str, Any], told: str) -> None:
+def test_a_tokenizer_of_another_model(saved: Path, changes: dict[str, Any], message: str) -> None:
     edit(saved / "config.json", lambda config: config["transformer"].update(changes))
-    assert reason(saved) == f"{saved / 'sentencepiece.model'}: {told}"
+    assert reason(saved) == f"{saved / 'sentencepiece.model'}: {message}"
 
 
 def test_a_direction_without_its_language_symbol(saved: Path) -> None:
     edit(saved / "config.json", lambda config: config["directions"].append(["en", "de"]))
-    told = "no symbol for 'de', but config.json translates to it"
-    assert reason(saved) == f"{saved / 'sentencepiece.model'}: {told}"
+    message = "no symbol for 'de', but config.json translates to it"
+    assert reason(saved) == f"{saved / 'sentencepiece.model'}: {message}"
 
 
 def test_the_configuration_can_be_read_alone(saved: Path, tokenizer: Tokenizer) -> None:
@@ -417,7 +417,7 @@ def test_a_search_rule_travels_with_the_checkpoint(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "message"),
     [
         ({"early": True}, "unknown key 'search_rule.transformers.early'"),
         ({"early_stopping": "maybe"}, "search_rule.transformers.early_stopping"),
@@ -428,11 +428,11 @@ def test_a_search_rule_travels_with_the_checkpoint(saved: Path) -> None:
         ({"max_target_tokens": 0}, "max_target_tokens must be at least 1, not 0"),
     ],
 )
-def test_a_wrong_search_rule_is_named(saved: Path, rule: object, told: str) -> None:
+def test_a_wrong_search_rule_is_named(saved: Path, rule: object, message: str) -> None:
     change_config(saved, search_rule=rule)
     with pytest.raises(CheckpointError) as caught:
         read_config(saved)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_how_it_aligns_is_recorded(saved: Path) -> None:
@@ -447,7 +447,7 @@ def test_how_it_aligns_is_recorded(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "told"),
+    ("method", "message"),
     [
         ({"layer": 2}, "alignment.layer 2 is outside the decoder"),
         ({"head": 4}, "alignment.head 4 is outside the decoder"),
@@ -457,11 +457,11 @@ def test_how_it_aligns_is_recorded(saved: Path) -> None:
         ({"heads": [1]}, "unknown key 'alignment.heads'"),
     ],
 )
-def test_bad_alignments_are_refused(saved: Path, method: dict[str, object], told: str) -> None:
+def test_bad_alignments_are_refused(saved: Path, method: dict[str, object], message: str) -> None:
     change_config(saved, alignment=method)
     with pytest.raises(CheckpointError) as caught:
         read_config(saved)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_no_method_is_recorded_that_the_checkpoint_does_not_have(saved: Path) -> None:

@@ -56,16 +56,16 @@ OPTIONS = {
 def test_agreement_grows_to_the_answer(make_model: MakeModel, name: str, seed: int) -> None:
     model = make_model(seed=seed, max_length=14, spread=0.6)
     steps = beam_steps(model, SOURCES, OPTIONS[name])
-    told: list[list[list[int]]] = [[[]] for _ in SOURCES]
+    prefixes: list[list[list[int]]] = [[[]] for _ in SOURCES]
     while True:
         try:
             agreed = next(steps)
         except StopIteration as end:
             found = end.value
             break
-        for before, now in zip(told, agreed(), strict=True):
+        for before, now in zip(prefixes, agreed(), strict=True):
             before.append(now)
     assert found == beam_search(model, SOURCES, OPTIONS[name])
-    for stages, (best, *_) in zip(told, found, strict=True):
+    for stages, (best, *_) in zip(prefixes, found, strict=True):
         for earlier, later in zip(stages, [*stages[1:], list(best.ids)], strict=True):
             assert later[: len(earlier)] == earlier

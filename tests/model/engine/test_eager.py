@@ -183,18 +183,18 @@ def streaming(*options: SearchOptions) -> list[Job]:
 def test_streaming_reports_every_token(engine: Engine, model: Transformer) -> None:
     admitted = [*streaming(GREEDY), *jobs(GREEDY, GREEDY)[1:]]
     engine.admit(admitted)
-    told: list[list[int]] = []
+    streamed: list[list[int]] = []
     done: list[Finished] = []
     while engine.busy:
         done += engine.step()
-        news = engine.progress()
-        assert {one.job_id for one in news} <= {10}
-        told += [one.ids for one in news]
+        progress = engine.progress()
+        assert {one.job_id for one in progress} <= {10}
+        streamed += [one.ids for one in progress]
         assert engine.progress() == []
     check(done, admitted, model)
     best = alone(model, admitted[0])[0].ids
-    assert told == [list(best[:n]) for n in range(1, len(told) + 1)]
-    assert len(best) - len(told) in (0, 1)
+    assert streamed == [list(best[:n]) for n in range(1, len(streamed) + 1)]
+    assert len(best) - len(streamed) in (0, 1)
     assert not engine.busy
     assert engine.progress() == []
 
@@ -243,19 +243,19 @@ def test_padding_has_no_probability(engine: Engine) -> None:
 
 
 def test_terms_are_streamed_token_by_token_too(engine: Engine, model: Transformer) -> None:
-    said = (Constraint((Wording((9, 4)),)),)
-    options = SearchOptions(beam_size=2, max_target_tokens=8, constraints=said)
+    terms = (Constraint((Wording((9, 4)),)),)
+    options = SearchOptions(beam_size=2, max_target_tokens=8, constraints=terms)
     plain, followed = jobs(options, options)
     engine.admit([plain, replace(followed, stream=True)])
     outcomes: dict[int, Outcome] = {}
-    told: list[list[int]] = []
+    streamed: list[list[int]] = []
     while engine.busy:
         outcomes |= dict(engine.step())
-        told += [one.ids for one in engine.progress()]
+        streamed += [one.ids for one in engine.progress()]
     for outcome in outcomes.values():
         assert isinstance(outcome, list)
         assert (9, 4) in itertools.pairwise(outcome[0].ids)
     best = outcomes[followed.id]
     assert isinstance(best, list)
-    for ids in told:
+    for ids in streamed:
         assert list(best[0].ids[: len(ids)]) == ids

@@ -25,8 +25,8 @@ def check_logits(theirs: Any, ours: Checkpoint, rows: list[list[int]], first_wor
     target = torch.randint(first_word, n_ids, (n_rows, 9), generator=generator)
     target[:, 0] = shape.start_id
     mask = source != shape.pad_id
-    wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
-    assert (load_model(ours)(source, target) - wanted).abs().max() <= 1e-5
+    expected = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
+    assert (load_model(ours)(source, target) - expected).abs().max() <= 1e-5
 
 
 @torch.inference_mode()
@@ -57,14 +57,14 @@ def found_by_us(ours: Checkpoint, source: torch.Tensor, **changes: Any) -> list[
     return [one for best in found for one in best]
 
 
-def check_tokens(found: list[Hypothesis], wanted: Any, ours: Checkpoint) -> None:
+def check_tokens(found: list[Hypothesis], expected: Any, ours: Checkpoint) -> None:
     shape = ours.config.transformer
-    for one, row in zip(found, wanted.sequences.tolist(), strict=True):
+    for one, row in zip(found, expected.sequences.tolist(), strict=True):
         kept = row[1:]  # without the start and all that follows the text
         kept = kept[: kept.index(shape.eos_id) if shape.eos_id in kept else None]
         assert list(one.ids) == [token for token in kept if token != shape.pad_id]
 
 
-def check_scores(found: list[Hypothesis], wanted: Any) -> None:
+def check_scores(found: list[Hypothesis], expected: Any) -> None:
     scores = torch.tensor([one.score for one in found])
-    assert (scores - wanted.sequences_scores).abs().max() <= 1e-4
+    assert (scores - expected.sequences_scores).abs().max() <= 1e-4

@@ -115,10 +115,10 @@ def test_tokens_and_scores_equal_theirs(name: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "model", family)
     ours = imported(folder, NOT_GIVEN if is_multilingual(family) else EN_FR)
     for options in ({"beam_size": 1}, {"beam_size": 4, "length_penalty": 0.2}):
-        wanted = their_answers(folder, family, **options)
+        expected = their_answers(folder, family, **options)
         found = our_answers(ours, family, **options)
         apart = 0
-        for mine, theirs in zip(found, wanted, strict=True):
+        for mine, theirs in zip(found, expected, strict=True):
             if pieces(ours, mine) != theirs.hypotheses[0]:
                 apart += 1
             elif options["beam_size"] > 1:
@@ -134,10 +134,10 @@ def test_values_are_those_that_they_compute_with(quantization: str, tmp_path: Pa
     folder = write_folder(tmp_path / "model", family, quantization)
     ours = imported(folder)
     found = our_answers(ours, family, beam_size=1)
-    wanted = their_answers(folder, family, beam_size=1)
+    expected = their_answers(folder, family, beam_size=1)
     equal = sum(
         pieces(ours, mine) == theirs.hypotheses[0]
-        for mine, theirs in zip(found, wanted, strict=True)
+        for mine, theirs in zip(found, expected, strict=True)
     )
     # Positions in half precision are rounded in the file, and computed anew by attend.
     assert equal >= (0.9 if "16" in quantization and "float" in quantization else 1) * len(found)
@@ -159,7 +159,7 @@ def test_eight_bit_codes_are_not_rounded_again(tmp_path: Path) -> None:
 
 def test_version_5_has_its_options_in_the_file(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "model", MARIAN)
-    wanted = imported(folder)
+    expected = imported(folder)
     path = folder / "model.bin"
     written = bytearray(path.read_bytes())
     written[:4] = struct.pack("<I", 5)
@@ -167,8 +167,8 @@ def test_version_5_has_its_options_in_the_file(tmp_path: Path) -> None:
     path.write_bytes(written)
     assert project_of(folder) == "ctranslate2"
     ours = imported(folder.rename(tmp_path / "old"))
-    assert ours.config.transformer == wanted.config.transformer
-    assert ours.config.marian_vocabulary == wanted.config.marian_vocabulary
+    assert ours.config.transformer == expected.config.transformer
+    assert ours.config.marian_vocabulary == expected.config.marian_vocabulary
 
 
 def test_vocabularies_as_lines(tmp_path: Path) -> None:
@@ -210,8 +210,8 @@ def test_nllb_with_the_tokenizer_json_of_transformers(
     import_m2m100(original, tmp_path / "original")
     theirs = load_checkpoint(tmp_path / "original")
     for text in texts():
-        wanted = theirs.tokenizer.source_ids(text, "fr", "en")
-        assert ours.tokenizer.source_ids(text, "fr", "en") == wanted
+        expected = theirs.tokenizer.source_ids(text, "fr", "en")
+        assert ours.tokenizer.source_ids(text, "fr", "en") == expected
 
 
 SUPPORTED = {

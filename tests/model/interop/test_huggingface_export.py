@@ -118,8 +118,8 @@ def test_transformers_gives_the_same_logits(exported: tuple[Checkpoint, Path]) -
     source = sources(ours, 20)
     mask = source != ours.config.transformer.pad_id
     target = torch.randint(2, 300, (20, 8))
-    wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
-    assert (model(source, target) - wanted).abs().max() <= 1e-11
+    expected = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
+    assert (model(source, target) - expected).abs().max() <= 1e-11
 
 
 @torch.inference_mode()
@@ -129,12 +129,12 @@ def test_transformers_gives_our_tokens(exported: tuple[Checkpoint, Path], beam_s
     source = sources(ours, 50)
     pad_id = ours.config.transformer.pad_id
     theirs = load_theirs(folder)
-    wanted = theirs.generate(
+    expected = theirs.generate(
         source, attention_mask=source != pad_id, num_beams=beam_size, max_length=31
     )
     options = SearchOptions(beam_size=beam_size, length_penalty=0.6, rule=RULE)
     found = [list(best.ids) for best, *_ in beam_search(load_model(ours), source, options)]
-    trimmed = [[token for token in row if token != pad_id] for row in wanted[:, 1:].tolist()]
+    trimmed = [[token for token in row if token != pad_id] for row in expected[:, 1:].tolist()]
     assert found == strip([[pad_id, *row] for row in trimmed], 0)
 
 
@@ -191,14 +191,14 @@ def test_ctranslate2_gives_the_same_tokens(name: str, tokenizer: Tokenizer, tmp_
     source = sources(ours, 50)
     pad_id = ours.config.transformer.pad_id
     rows = [[piece_of[i] for i in row if i != pad_id] for row in source.tolist()]
-    wanted = translator.translate_batch(rows, beam_size=1, max_decoding_length=20)
+    expected = translator.translate_batch(rows, beam_size=1, max_decoding_length=20)
     options = SearchOptions(beam_size=1, max_target_tokens=20)
     found = [best.ids for best, *_ in beam_search(load_model(ours), source, options)]
-    assert [[piece_of[i] for i in ids] for ids in found] == [one.hypotheses[0] for one in wanted]
+    assert [[piece_of[i] for i in ids] for ids in found] == [one.hypotheses[0] for one in expected]
 
 
 @pytest.mark.parametrize(
-    ("form", "shape", "told"),
+    ("form", "shape", "message"),
     [
         (MARIAN, {"norm_order": "pre"}, "norm_order 'pre' (export pegasus can)"),
         (PEGASUS, {"norm_order": "post"}, "norm_order 'post' (export marian can)"),
@@ -211,12 +211,12 @@ def test_ctranslate2_gives_the_same_tokens(name: str, tokenizer: Tokenizer, tmp_
     ],
 )
 def test_everything_that_a_format_cannot_express_is_reported(
-    tokenizer: Tokenizer, tmp_path: Path, form: Form, shape: dict[str, Any], told: str
+    tokenizer: Tokenizer, tmp_path: Path, form: Form, shape: dict[str, Any], message: str
 ) -> None:
     folder = write_checkpoint(tmp_path / "ours", tokenizer, **shape)
     with pytest.raises(CheckpointError) as caught:
         export_huggingface(folder, tmp_path / "theirs", form)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["ours"]
 
 
@@ -325,5 +325,5 @@ def test_an_export_without_attends_files_is_any_marian_model(theirs: Path, tmp_p
     assert [token.id for token in back.tokenizer.encode_source(text, "fr")] == ids
     source, target = torch.tensor([ids]), torch.tensor([[369, 5, 9]])
     with torch.inference_mode():
-        wanted = load_model(ours).double()(source, target)
-        assert (load_model(back).double()(source, target) - wanted).abs().max() <= 1e-11
+        expected = load_model(ours).double()(source, target)
+        assert (load_model(back).double()(source, target) - expected).abs().max() <= 1e-11

@@ -86,17 +86,17 @@ def our_answers(ours: Checkpoint, code: str, **options: Any) -> list[Hypothesis]
 @pytest.mark.parametrize("code", ["de", "ru"])
 def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair, code: str) -> None:
     theirs, ours, _ = pair
-    found, wanted = our_answers(ours, code), their_answers(theirs, ours, code)
-    comparing.check_tokens(found, wanted, ours)
-    comparing.check_scores(found, wanted)
+    found, expected = our_answers(ours, code), their_answers(theirs, ours, code)
+    comparing.check_tokens(found, expected, ours)
+    comparing.check_scores(found, expected)
     assert len({one.ids for one in found}) > 3
     assert {one.ids[0] for one in found} == {language(ours, code)}
 
 
 def test_greedy_search_gives_the_same_tokens(pair: Pair) -> None:
     theirs, ours, _ = pair
-    wanted = their_answers(theirs, ours, "cs", num_beams=1, early_stopping=False)
-    comparing.check_tokens(our_answers(ours, "cs", beam_size=1), wanted, ours)
+    expected = their_answers(theirs, ours, "cs", num_beams=1, early_stopping=False)
+    comparing.check_tokens(our_answers(ours, "cs", beam_size=1), expected, ours)
 
 
 def test_the_cpu_engine_gives_the_same_tokens(pair: Pair) -> None:
@@ -134,16 +134,16 @@ def test_the_tokeniser_reads_and_writes_as_theirs(pair: Pair) -> None:
             assert ids == ours.tokenizer.source_ids(text, "de", source)
         theirs.tgt_lang = names.languages["de"][0].strip("_")
         for text in TEXTS:
-            wanted = theirs(text_target=text).input_ids
+            expected = theirs(text_target=text).input_ids
             if names.behind:  # a legacy tokeniser has labels that it does not generate by
-                wanted = [wanted[-1], *wanted[:-1]]
-            assert [one.id for one in ours.tokenizer.encode_target(text, "de")] == wanted
+                expected = [expected[-1], *expected[:-1]]
+            assert [one.id for one in ours.tokenizer.encode_target(text, "de")] == expected
     choose = random.Random(2)
     for _ in range(50):
         ids = choose.choices(range(4, 100), k=7)
         # Of M2M-100's languages, theirs takes some for text.
-        said = theirs.decode([*ids, 2], skip_special_tokens=True)
-        assert ours.tokenizer.decode([language(ours, "de"), *ids, 2]) == said.strip()
+        decoded = theirs.decode([*ids, 2], skip_special_tokens=True)
+        assert ours.tokenizer.decode([language(ours, "de"), *ids, 2]) == decoded.strip()
 
 
 def test_symbols_in_a_text_stay_text(make_multilingual: MakeMultilingual, tmp_path: Path) -> None:
@@ -256,12 +256,12 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 def test_a_wrong_folder_is_one_line_and_writes_nothing(
     make_multilingual: MakeMultilingual, tmp_path: Path, how: str
 ) -> None:
-    spoil, told = SPOILT[how]
+    spoil, message = SPOILT[how]
     folder = make_multilingual()
     spoil(folder)
     with pytest.raises(ModelError) as caught:
         import_m2m100(folder, tmp_path / "ours")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
 

@@ -69,10 +69,10 @@ def test_logits_equal_theirs(pair: Pair) -> None:
 def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     theirs, ours = pair
     source = comparing.padded(ours, sentences(ours))
-    found, wanted = comparing.found_by_us(ours, source), comparing.generated(theirs, ours, source)
+    found, expected = comparing.found_by_us(ours, source), comparing.generated(theirs, ours, source)
     assert ours.config.beam_size == 4
-    comparing.check_tokens(found, wanted, ours)
-    comparing.check_scores(found, wanted)
+    comparing.check_tokens(found, expected, ours)
+    comparing.check_scores(found, expected)
     assert len({one.ids for one in found}) > 10
 
 
@@ -83,11 +83,11 @@ def test_greedy_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     assert isinstance(rule, HuggingFaceRule)
     source = comparing.padded(ours, sentences(ours, seed=4))
     greedy = {"num_beams": 1, "early_stopping": False, "length_penalty": 1.0}
-    wanted = comparing.generated(theirs, ours, source, **greedy, output_logits=True)
+    reference = comparing.generated(theirs, ours, source, **greedy, output_logits=True)
     found = comparing.found_by_us(ours, source, beam_size=1)
-    comparing.check_tokens(found, wanted, ours)
+    comparing.check_tokens(found, reference, ours)
     # Greedy search of theirs has no score; what it chose has its log-probabilities.
-    logits = torch.stack(wanted.logits, dim=1)
+    logits = torch.stack(reference.logits, dim=1)
     if rule.renormalise:
         logits[:, :, shape.pad_id] = -torch.inf
     log_probs = logits.log_softmax(dim=-1)
@@ -103,10 +103,10 @@ def test_all_n_best_hypotheses_are_theirs(make_folder: MakeFolder, tmp_path: Pat
     import_marian(folder, tmp_path / "ours")
     theirs, ours = load_theirs(folder), load_checkpoint(tmp_path / "ours")
     source = comparing.padded(ours, sentences(ours))
-    wanted = comparing.generated(theirs, ours, source, num_return_sequences=4)
+    expected = comparing.generated(theirs, ours, source, num_return_sequences=4)
     found = comparing.found_by_us(ours, source, n_best=4)
-    comparing.check_tokens(found, wanted, ours)
-    comparing.check_scores(found, wanted)
+    comparing.check_tokens(found, expected, ours)
+    comparing.check_scores(found, expected)
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
@@ -282,12 +282,12 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 
 @pytest.mark.parametrize("how", SPOILT)
 def test_a_wrong_folder_writes_nothing(make_folder: MakeFolder, tmp_path: Path, how: str) -> None:
-    spoil, told = SPOILT[how]
+    spoil, message = SPOILT[how]
     folder = make_folder()
     spoil(folder)
     with pytest.raises(ModelError) as caught:
         import_marian(folder, tmp_path / "ours")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
 

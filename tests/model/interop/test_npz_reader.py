@@ -72,13 +72,13 @@ def test_logits_equal_those_of_transformers(both: tuple[Any, Checkpoint]) -> Non
     pad = ours.config.transformer.pad_id
     source, target = batch(ours, 50)
     with torch.inference_mode():
-        wanted = theirs(
+        expected = theirs(
             input_ids=source, attention_mask=source != pad, decoder_input_ids=target
         ).logits
         found = load_model(ours)(source, target)
     real = target != pad
     real[:, 0] = True
-    torch.testing.assert_close(found[real], wanted[real], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found[real], expected[real], atol=1e-5, rtol=1e-5)
 
 
 @torch.inference_mode()
@@ -86,7 +86,7 @@ def test_the_search_equals_a_patient_one_of_transformers(both: tuple[Any, Checkp
     theirs, ours = both
     shape = ours.config.transformer
     source, _ = batch(ours, 200)
-    wanted = theirs.generate(
+    expected = theirs.generate(
         source,
         attention_mask=source != shape.pad_id,
         num_beams=ours.config.beam_size,
@@ -103,10 +103,10 @@ def test_the_search_equals_a_patient_one_of_transformers(both: tuple[Any, Checkp
     found = [best for best, *_ in beam_search(load_model(ours), source, options)]
     specials = (shape.pad_id, shape.eos_id)
     assert [list(one.ids) for one in found] == [
-        [token for token in row if token not in specials] for row in wanted.sequences.tolist()
+        [token for token in row if token not in specials] for row in expected.sequences.tolist()
     ]
     scores = torch.tensor([one.score for one in found])
-    torch.testing.assert_close(scores, wanted.sequences_scores, atol=1e-4, rtol=0)
+    torch.testing.assert_close(scores, expected.sequences_scores, atol=1e-4, rtol=0)
     assert len({one.ids for one in found}) > 10
 
 
@@ -146,24 +146,24 @@ def assert_same_scores(
     scored = translator.score_batch(sources, targets)
     with torch.inference_mode():
         log_probs = load_model(ours)(source, target).log_softmax(-1)
-    for row, (ids, wanted) in enumerate(zip(target.tolist(), scored, strict=True)):
+    for row, (ids, expected) in enumerate(zip(target.tolist(), scored, strict=True)):
         produced = [*(i for i in ids if i != pad), eos]
         found = [log_probs[row, t, token].item() for t, token in enumerate(produced)]
         # The ε of its LayerNorm is 1e-5, Marian's 1e-6.
-        assert found == pytest.approx(wanted.log_probs, abs=5e-4)
+        assert found == pytest.approx(expected.log_probs, abs=5e-4)
 
 
 def assert_same_greedy(ours: Checkpoint, translator: Any, source: torch.Tensor) -> None:
     tokenizer: Any = ours.tokenizer
     ends = (ours.config.transformer.pad_id, ours.config.transformer.eos_id)
     rows = [[tokenizer.source_pieces[i] for i in r if i not in ends] for r in source.tolist()]
-    wanted = translator.translate_batch(
+    expected = translator.translate_batch(
         rows, beam_size=1, min_decoding_length=0, max_decoding_length=20
     )
     options = SearchOptions(beam_size=1, max_target_tokens=20)
     found = [best.ids for best, *_ in beam_search(load_model(ours), source, options)]
     assert [[tokenizer.piece(i) for i in ids] for ids in found] == [
-        one.hypotheses[0] for one in wanted
+        one.hypotheses[0] for one in expected
     ]
 
 
@@ -283,12 +283,12 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 
 @pytest.mark.parametrize("how", SPOILT)
 def test_a_wrong_folder_is_one_line_and_writes_nothing(tmp_path: Path, how: str) -> None:
-    spoil, told = SPOILT[how]
+    spoil, message = SPOILT[how]
     folder = tmp_path / "theirs"
     write_npz_folder(folder)
     spoil(folder)
     with pytest.raises(CheckpointError) as caught:
         imported(folder, tmp_path / "ours")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["theirs"]

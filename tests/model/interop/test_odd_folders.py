@@ -109,11 +109,11 @@ def test_odd_files_are_refused_by_name(
     shutil.copytree(originals[verb], folder)
     path = folder / file
     path.write_bytes(CHANGES[change](path.read_bytes()))
-    told = imported(verb, folder, tmp_path / "ours")
-    assert str(folder) in told
-    assert file in told or "vocabulary" in told
-    assert "\n" not in told
-    assert len(told) < len(str(folder)) + 300
+    message = imported(verb, folder, tmp_path / "ours")
+    assert str(folder) in message
+    assert file in message or "vocabulary" in message
+    assert "\n" not in message
+    assert len(message) < len(str(folder)) + 300
     assert not (tmp_path / "ours").exists()
 
 
@@ -152,9 +152,9 @@ def test_links_to_nothing_and_to_themselves_are_named(
         shutil.copytree(originals[verb], folder)
         (folder / file).unlink()
         (folder / file).symlink_to(target)
-        told = imported(verb, folder, tmp_path / "ours")
-        assert file in told
-        assert "\n" not in told
+        message = imported(verb, folder, tmp_path / "ours")
+        assert file in message
+        assert "\n" not in message
 
 
 def test_a_model_cut_anywhere_is_refused(originals: dict[str, Path], tmp_path: Path) -> None:
@@ -166,9 +166,9 @@ def test_a_model_cut_anywhere_is_refused(originals: dict[str, Path], tmp_path: P
         data = path.read_bytes()
         for n_bytes in {*range(1, 120, 7), *range(120, len(data), len(data) // 40), len(data) - 1}:
             path.write_bytes(data[:n_bytes])
-            told = imported(verb, folder, tmp_path / "ours")
-            assert path.name in told, n_bytes
-            assert "\n" not in told
+            message = imported(verb, folder, tmp_path / "ours")
+            assert path.name in message, n_bytes
+            assert "\n" not in message
 
 
 def test_vocabularies_of_lines_with_crlf_are_read_and_marked_ones_named(
@@ -182,5 +182,5 @@ def test_vocabularies_of_lines_with_crlf_are_read_and_marked_ones_named(
     path.write_bytes("\r\n".join([*tokens, ""]).encode())
     assert imported("ctranslate2", folder, tmp_path / "ours") == ""
     path.write_bytes(BOM + "\n".join(tokens).encode())
-    told = imported("ctranslate2", folder, tmp_path / "others")
-    assert "the source vocabulary has 92 tokens, the model 91" in told
+    message = imported("ctranslate2", folder, tmp_path / "others")
+    assert "the source vocabulary has 92 tokens, the model 91" in message

@@ -25,10 +25,10 @@ def test_both_layouts_give_equal_logits(
     permuted = to_halves(weights_of(model), model.config.d_model)
     other.load_state_dict(permuted, strict=False)
     source, target = torch.randint(3, 12, (2, 4, 9)).unbind()
-    wanted = model(source, target)
-    assert (other(source, target) - wanted).abs().max() <= 1e-5
+    expected = model(source, target)
+    assert (other(source, target) - expected).abs().max() <= 1e-5
     other.load_state_dict(weights_of(model), strict=False)
-    assert (other(source, target) - wanted).abs().max() > 1e-2
+    assert (other(source, target) - expected).abs().max() > 1e-2
 
 
 def test_back_again_is_bit_for_bit(make_model: MakeModel) -> None:

@@ -74,15 +74,15 @@ def test_marian_models_answer_as_in_transformers(
     ours, theirs = load_checkpoint(tmp_path / "ours"), load_theirs(folder)
     rows = sources(ours, ours.config.transformer.source_vocab_size - 1)
     source = comparing.padded(ours, rows)
-    wanted = comparing.generated(theirs, ours, source)
+    expected = comparing.generated(theirs, ours, source)
     found = comparing.found_by_us(ours, source)
-    comparing.check_tokens(found, wanted, ours)
+    comparing.check_tokens(found, expected, ours)
     plain = comparing.found_by_us(ours, source, processors=LogitsProcessors())
     assert [one.ids for one in plain] != [one.ids for one in found]
     if beam > 1:
-        comparing.check_scores(found, wanted)
+        comparing.check_scores(found, expected)
     options = comparing.search_options(ours)
-    comparing.check_tokens(found_by_engine(ours, rows, options), wanted, ours)
+    comparing.check_tokens(found_by_engine(ours, rows, options), expected, ours)
 
 
 @pytest.mark.parametrize("name", GENERATION)
@@ -94,12 +94,12 @@ def test_m2m100_models_answer_as_in_transformers(
     ours, theirs = load_checkpoint(tmp_path / "ours"), load_theirs(folder)
     rows = sources(ours, 110)
     source, first_id = comparing.padded(ours, rows), ours.tokenizer.first_id("de")
-    wanted = comparing.generated(theirs, ours, source, forced_bos_token_id=first_id)
+    expected = comparing.generated(theirs, ours, source, forced_bos_token_id=first_id)
     found = comparing.found_by_us(ours, source, first_id=first_id)
-    comparing.check_tokens(found, wanted, ours)
-    comparing.check_scores(found, wanted)
+    comparing.check_tokens(found, expected, ours)
+    comparing.check_scores(found, expected)
     options = comparing.search_options(ours, first_id=first_id)
-    comparing.check_tokens(found_by_engine(ours, rows, options), wanted, ours)
+    comparing.check_tokens(found_by_engine(ours, rows, options), expected, ours)
 
 
 CT2: dict[str, tuple[dict[str, Any], LogitsProcessors]] = {
@@ -149,7 +149,7 @@ def test_ctranslate2_folders_answer_as_in_ctranslate2(
         processors = replace(processors, bad_words_ids=words)
     translator = ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
     tokens = [[ours.tokenizer.piece(token) for token in row] for row in rows]
-    wanted = translator.translate_batch(
+    expected = translator.translate_batch(
         tokens, beam_size=beam, length_penalty=1, return_scores=True, max_decoding_length=40,
         **theirs,
     )  # fmt: skip
@@ -166,7 +166,7 @@ def test_ctranslate2_folders_answer_as_in_ctranslate2(
         comparing.found_by_us(ours, source, **changes),
         found_by_engine(ours, rows, options),
     ):
-        for one, theirs_one in zip(found, wanted, strict=True):
+        for one, theirs_one in zip(found, expected, strict=True):
             hypothesis = theirs_one.hypotheses[0]
             pieces_found = [ours.tokenizer.piece(token) for token in one.ids]
             assert pieces_found == [

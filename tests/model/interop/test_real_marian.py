@@ -106,16 +106,18 @@ def test_n_best_lists_and_scores_are_marians(name: str, tmp_path: Path) -> None:
                 run_jobs([engine], [Job(index, ids, search) for index, ids in enumerate(sources)])
             )
             n_unlike = 0
-            for index, wanted in enumerate(expected[beam]):
+            for index, hypotheses in enumerate(expected[beam]):
                 outcome = found[index]
                 assert not isinstance(outcome, Exception)
                 texts = [
                     " ".join(tokenizer.target_pieces[token] for token in one.ids) for one in outcome
                 ]
-                assert texts[0] == wanted[0][0]
-                if texts == [text for text, _ in wanted]:
+                assert texts[0] == hypotheses[0][0]
+                if texts == [text for text, _ in hypotheses]:
                     scores = [one.score for one in outcome]
-                    assert scores == pytest.approx([score for _, score in wanted], abs=TOLERANCE)
+                    assert scores == pytest.approx(
+                        [score for _, score in hypotheses], abs=TOLERANCE
+                    )
                 else:
                     n_unlike += 1
             # Two tokens at the edge of the beam may be equally probable within rounding.

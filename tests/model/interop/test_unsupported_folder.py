@@ -29,13 +29,13 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_files_tell_what_a_folder_is(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"x")
-    told = refusal(tmp_path)
-    assert told is not None
+    message = refusal(tmp_path)
+    assert message is not None
     called, step = FOUND[name]
-    assert told.startswith(f"{tmp_path}: {called} ({name}); ")
-    assert step in told
-    assert "attend serves its own checkpoints, and imports Marian and OPUS-MT" in told
-    assert "\n" not in told
+    assert message.startswith(f"{tmp_path}: {called} ({name}); ")
+    assert step in message
+    assert "attend serves its own checkpoints, and imports Marian and OPUS-MT" in message
+    assert "\n" not in message
 
 
 OTHERS = {

@@ -138,8 +138,8 @@ def test_every_produced_piece_has_its_span_in_the_text(ids: list[int]) -> None:
         assert token.start == end
         end = token.end
         silent = token.piece in ("</s>", "<unk>", "<pad>", *SYMBOLS.values())
-        shown = "" if silent else token.piece.replace("▁", " ").strip()
-        assert text[token.start : token.end].strip() == shown
+        expected = "" if silent else token.piece.replace("▁", " ").strip()
+        assert text[token.start : token.end].strip() == expected
     assert end == len(text)
 
 
@@ -165,7 +165,7 @@ def test_separate_vocabularies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"source__spm": b"garbage"}, "x/source.spm: not a SentencePiece model"),
         ({"target__spm": b""}, "x/target.spm: not a SentencePiece model"),
@@ -181,10 +181,10 @@ def test_separate_vocabularies() -> None:
         ),
     ],
 )
-def test_files_that_are_damaged_or_do_not_fit(changes: dict[str, bytes], told: str) -> None:
+def test_files_that_are_damaged_or_do_not_fit(changes: dict[str, bytes], message: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         MarianTokenizer(files(**changes), {}, "x")
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
 
 
 ODD = st.text('":,{}[] \\\n1a▁é', max_size=4)

@@ -264,12 +264,12 @@ def test_prefixes_of_ids_spell_prefixes_of_texts(tokenizer: Tokenizer, data: st.
     any_id = st.integers(0, tokenizer.vocab_size - 1)
     of_text = st.text(max_size=8).map(lambda text: [one.id for one in tokenizer.tokenize(text)])
     ids = data.draw(of_text) + data.draw(st.lists(any_id, max_size=8)) + data.draw(of_text)
-    told = ""
+    previous = ""
     for n in range(len(ids) + 1):
         beginning = tokenizer.decode(ids[:n]).rstrip("\ufffd")
         assert tokenizer.decode(ids).startswith(beginning)
-        assert beginning.startswith(told)
-        told = beginning
+        assert beginning.startswith(previous)
+        previous = beginning
 
 
 def test_bytes_that_form_no_character_and_unknown_pieces_are_left_out(tokenizer: Tokenizer) -> None:

@@ -58,11 +58,11 @@ def test_layers_are_counted_apart(model: Transformer) -> None:
 def test_activity_at_padding_does_not_count(model: Transformer) -> None:
     [layer] = model.encoder.layers
     w_1 = layer.feed_forward.w_1
-    heard: list[torch.Tensor] = []
-    handle = w_1.register_forward_pre_hook(lambda _, inputs: heard.append(inputs[0].clone()))
+    inputs_seen: list[torch.Tensor] = []
+    handle = w_1.register_forward_pre_hook(lambda _, inputs: inputs_seen.append(inputs[0].clone()))
     watched(model)
     handle.remove()
-    at_padding, real = heard[0][1, 3], heard[0][SOURCE != 19]
+    at_padding, real = inputs_seen[0][1, 3], inputs_seen[0][SOURCE != 19]
     with torch.no_grad():  # the first unit is active nearer to the padding than any token is
         w_1.weight[0] = at_padding
         w_1.bias[0] = -(at_padding @ at_padding + (real @ at_padding).max()) / 2

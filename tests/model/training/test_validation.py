@@ -35,12 +35,12 @@ def test_loss_is_the_mean_over_all_target_tokens(model: Transformer, tokenizer: 
     total, count = 0.0, 0
     for source, target in pairs:
         source_ids = torch.tensor([[3, *tokenizer.encode_batch([source])[0], 0]])
-        wanted = torch.tensor([*tokenizer.encode_batch([target])[0], 0])
-        shifted = torch.cat((torch.tensor([tokenizer.pad_id]), wanted[:-1]))[None]
+        labels = torch.tensor([*tokenizer.encode_batch([target])[0], 0])
+        shifted = torch.cat((torch.tensor([tokenizer.pad_id]), labels[:-1]))[None]
         with torch.no_grad():
             logits = model(source_ids, shifted)[0]
-        total += functional.cross_entropy(logits, wanted, reduction="sum").item()
-        count += len(wanted)
+        total += functional.cross_entropy(logits, labels, reduction="sum").item()
+        count += len(labels)
     assert held_out_loss(model, tokenizer, held_out(pairs)) == pytest.approx(
         total / count, rel=1e-5
     )
@@ -82,8 +82,8 @@ def test_teacher_forcing_skips_padding(model: Transformer, tokenizer: Tokenizer)
     pad = tokenizer.pad_id
     source = torch.tensor([[3, 9, 8, 0], [3, 9, 0, pad]])
     target = torch.tensor([[5, 6, 7, 0], [5, 0, pad, pad]])
-    hidden, wanted = teacher_forced(model, source, target)
-    assert wanted.tolist() == [5, 6, 7, 0, 5, 0]
+    hidden, labels = teacher_forced(model, source, target)
+    assert labels.tolist() == [5, 6, 7, 0, 5, 0]
     assert hidden.shape == (6, 32)
     alone, _ = teacher_forced(model, source[1:, :3], target[1:, :2])
     torch.testing.assert_close(hidden[4:], alone)

@@ -49,10 +49,10 @@ def test_bad_values_are_refused_by_name(values: object, message: str) -> None:
 def test_all_faults_are_reported_on_one_line() -> None:
     with pytest.raises(ConfigError) as caught:
         TransformerConfig.parse({"d_ff": -1, "a\nb": 1}, "here.json")
-    told = str(caught.value)
-    assert "'d_ff'" in told
-    assert r"unknown key 'a\nb'" in told
-    assert "\n" not in told
+    message = str(caught.value)
+    assert "'d_ff'" in message
+    assert r"unknown key 'a\nb'" in message
+    assert "\n" not in message
 
 
 def test_a_configuration_cannot_be_changed() -> None:

@@ -33,26 +33,26 @@ def run(engine: Engine, jobs: Iterable[Job]) -> dict[int, Outcome]:
     return outcomes
 
 
-class Crowd(NamedTuple):
+class ConcurrentRun(NamedTuple):
     """The outcomes of jobs that joined, were interrupted and left at random."""
 
     outcomes: dict[int, Outcome]
     cancelled: set[int]
-    most: int  # jobs in flight at once
+    max_in_flight: int  # jobs in flight at once
 
 
-def in_company(
+def run_concurrently(
     engine: Engine,
     jobs: Sequence[Job],
     choose: np.random.Generator,
     *,
     leaving: float,
     after_step: Callable[[], None] = lambda: None,
-) -> Crowd:
+) -> ConcurrentRun:
     """Run jobs in random order: some join before a step, one leaves before a share of them."""
     waiting = [jobs[index] for index in choose.permutation(len(jobs))]
     in_flight: set[int] = set()
-    crowd = Crowd({}, set(), 0)
+    result = ConcurrentRun({}, set(), 0)
     while waiting or engine.busy:
         for _ in range(choose.integers(0, 12)):
             if waiting and engine.can_admit(waiting[0]):
@@ -62,15 +62,15 @@ def in_company(
             dropped = int(choose.choice(sorted(in_flight)))
             engine.cancel([dropped])
             in_flight.remove(dropped)
-            crowd.cancelled.add(dropped)
+            result.cancelled.add(dropped)
         if choose.random() < 0.7:
             engine.interrupt()
-        crowd = crowd._replace(most=max(crowd.most, len(in_flight)))
+        result = result._replace(max_in_flight=max(result.max_in_flight, len(in_flight)))
         done = dict(engine.step())
-        crowd.outcomes.update(done)
+        result.outcomes.update(done)
         in_flight -= done.keys()
         after_step()
-    return crowd
+    return result
 
 
 def alone(engine: Engine, jobs: Sequence[Job]) -> dict[int, Outcome]:

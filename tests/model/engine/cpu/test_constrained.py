@@ -123,8 +123,8 @@ def test_the_largest_number_of_terms_is_produced(make_speaker: MakeModel) -> Non
         check_same(
             outcome, constrained_search(model, torch.tensor([[5, 6, 1]]), job.options, edges)
         )
-        said = " ".join(map(str, outcome[0].ids))
-        assert all(f"{5 + n} {25 + n}" in said for n in range(MAX_CONSTRAINTS))
+        tokens = " ".join(map(str, outcome[0].ids))
+        assert all(f"{5 + n} {25 + n}" in tokens for n in range(MAX_CONSTRAINTS))
 
 
 @PRECISIONS

@@ -17,8 +17,8 @@ from tests.model.engine.cpu.running import (
     check_empty,
     check_pages,
     cpu_engine,
-    in_company,
     run,
+    run_concurrently,
 )
 from tests.model.engine.jobs import (
     FAMILY,
@@ -105,11 +105,13 @@ def test_answers_are_the_same_bits_in_any_company(
     engine = cpu_engine(model, precision)
     jobs = draw_jobs(model, 60, 10 + seed, list(RULES.values()))
     expected = alone(engine, jobs)
-    crowd = in_company(engine, jobs, choose, leaving=0.3, after_step=lambda: check_pages(engine))
-    assert crowd.most > 10
-    assert crowd.cancelled
-    assert crowd.outcomes.keys() == {job.id for job in jobs} - crowd.cancelled
-    assert crowd.outcomes == {job_id: expected[job_id] for job_id in crowd.outcomes}
+    result = run_concurrently(
+        engine, jobs, choose, leaving=0.3, after_step=lambda: check_pages(engine)
+    )
+    assert result.max_in_flight > 10
+    assert result.cancelled
+    assert result.outcomes.keys() == {job.id for job in jobs} - result.cancelled
+    assert result.outcomes == {job_id: expected[job_id] for job_id in result.outcomes}
     check_empty(engine)
 
 

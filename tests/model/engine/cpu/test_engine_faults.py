@@ -56,9 +56,12 @@ def test_nan_in_one_hypothesis_fails_a_sentence(
     options = SearchOptions(beam_size=4, n_best=4, max_target_tokens=8)
     jobs = [Job(n, draw_source(model, choose, 6), options) for n in range(40)]
     expected = run(engine, jobs)
-    said = {job_id: [one.ids for one in hypotheses(found)] for job_id, found in expected.items()}
+    token_ids = {
+        job_id: [one.ids for one in hypotheses(found)] for job_id, found in expected.items()
+    }
     fed = {
-        job_id: {token for ids in all_ids for token in ids[:7]} for job_id, all_ids in said.items()
+        job_id: {token for ids in all_ids for token in ids[:7]}
+        for job_id, all_ids in token_ids.items()
     }
     token = max(range(40), key=lambda token: sum(token in tokens for tokens in fed.values()))
     engine._weights.target_embedding.values[token] = np.nan

@@ -95,8 +95,8 @@ def test_steps_lead_to_the_answer(
     for source in sources(model):
         trace = engine.trace(source, options)
         assert trace.steps[0].beams[0].parent is None
-        shown = [one.hypothesis for step in trace.steps for one in step.ended]
-        assert set(trace.hypotheses) <= set(shown)
+        finished = [one.hypothesis for step in trace.steps for one in step.ended]
+        assert set(trace.hypotheses) <= set(finished)
         for number, step in enumerate(trace.steps):
             assert len(step.beams) <= options.beam_size
             for place, beam in enumerate(step.beams):
@@ -116,10 +116,13 @@ def test_steps_lead_to_the_answer(
 @ENGINES
 def test_the_likeliest_tokens_are_the_models(model: Transformer, make_engine: MakeEngine) -> None:
     engine, reference = make_engine(model), EagerEngine(model)
-    trace = engine.trace(sources(model)[0], SearchOptions(beam_size=1))
-    expected = reference.trace(sources(model)[0], SearchOptions(beam_size=1))
-    first, wanted = trace.steps[0].beams[0].likeliest, expected.steps[0].beams[0].likeliest
-    np.testing.assert_allclose([x.log_prob for x in first], [x.log_prob for x in wanted], atol=0.1)
+    traces = [
+        one.trace(sources(model)[0], SearchOptions(beam_size=1)) for one in (engine, reference)
+    ]
+    found, expected = (trace.steps[0].beams[0].likeliest for trace in traces)
+    np.testing.assert_allclose(
+        [x.log_prob for x in found], [x.log_prob for x in expected], atol=0.1
+    )
 
 
 def test_a_trace_leaves_the_jobs_in_flight_alone(model: Transformer) -> None:
@@ -146,26 +149,30 @@ def test_projections_are_those_behind_the_weights(
         explained = engine.explain(source, target, kind)
         for layer in range(2):
             for row in range(explained.shape[2]):
-                shown = engine.project(source, target, AttentionRow(kind, layer, row))
-                np.testing.assert_array_equal(shown.weights, explained[layer, :, row])
-                d_k = shown.query.shape[-1]
-                scores = (shown.query @ shown.keys.transpose(0, 2, 1))[:, 0] / math.sqrt(d_k)
-                scores[:, ~shown.seen] = -np.inf
+                projection = engine.project(source, target, AttentionRow(kind, layer, row))
+                np.testing.assert_array_equal(projection.weights, explained[layer, :, row])
+                d_k = projection.query.shape[-1]
+                scores = (projection.query @ projection.keys.transpose(0, 2, 1))[:, 0] / math.sqrt(
+                    d_k
+                )
+                scores[:, ~projection.seen] = -np.inf
                 weights = np.exp(scores - scores.max(-1, keepdims=True))
                 weights /= weights.sum(-1, keepdims=True)
-                np.testing.assert_allclose(weights, shown.weights, atol=1e-5)
-                assert shown.seen.sum() == (row + 1 if kind == "decoder" else len(shown.seen))
-                assert shown.values.shape == shown.keys.shape
+                np.testing.assert_allclose(weights, projection.weights, atol=1e-5)
+                assert projection.seen.sum() == (
+                    row + 1 if kind == "decoder" else len(projection.seen)
+                )
+                assert projection.values.shape == projection.keys.shape
 
 
 @KINDS
 def test_float32_projects_as_the_reference(make_speaker: MakeModel, kind: AttentionKind) -> None:
     model = make_speaker(norm_order="pre", n_encoder_layers=2)
     request = (5, 9, 7, 1), (4, 8, 1), AttentionRow(kind, 1, 1)
-    shown = cpu_engine(model, "float32").project(*request)
+    projection = cpu_engine(model, "float32").project(*request)
     expected = EagerEngine(model).project(*request)
     for name in ("query", "keys", "values", "weights", "seen"):
-        np.testing.assert_allclose(getattr(shown, name), getattr(expected, name), atol=1e-4)
+        np.testing.assert_allclose(getattr(projection, name), getattr(expected, name), atol=1e-4)
 
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -206,9 +213,9 @@ def test_activations_are_those_of_the_pass(
         logits = found["output", "logits"].astype(np.float64)
         log_prob = logits[token] - np.log(np.exp(logits).sum())
         assert log_prob == pytest.approx(float(scored[row]), abs=1e-3)
-        shown = engine.project(SOURCE, TARGET, AttentionRow("cross", 1, row))
-        np.testing.assert_array_equal(found["cross_attention", "query"], shown.query.ravel())
-        context = (shown.weights[:, None] @ shown.values).ravel()
+        projection = engine.project(SOURCE, TARGET, AttentionRow("cross", 1, row))
+        np.testing.assert_array_equal(found["cross_attention", "query"], projection.query.ravel())
+        context = (projection.weights[:, None] @ projection.values).ravel()
         np.testing.assert_allclose(found["cross_attention", "context"], context, atol=1e-5)
         first = "ssru" if shape == "ssru" else "self_attention"
         for before, sublayer in ((first, "cross_attention"), ("cross_attention", "feed_forward")):
@@ -217,9 +224,11 @@ def test_activations_are_those_of_the_pass(
             np.testing.assert_allclose(found[sublayer, "residual"], total, atol=1e-5)
     for row in range(len(SOURCE)):
         found = vectors(engine, LayerRow("encoder", 1, row))
-        shown = engine.project(SOURCE, TARGET, AttentionRow("encoder", 1, row))
-        np.testing.assert_array_equal(found["self_attention", "query"], shown.query.ravel())
-        np.testing.assert_array_equal(found["self_attention", "key"], shown.keys[:, row].ravel())
+        projection = engine.project(SOURCE, TARGET, AttentionRow("encoder", 1, row))
+        np.testing.assert_array_equal(found["self_attention", "query"], projection.query.ravel())
+        np.testing.assert_array_equal(
+            found["self_attention", "key"], projection.keys[:, row].ravel()
+        )
 
 
 def vectors(engine: Engine, at: LayerRow) -> dict[tuple[str, str], np.ndarray]:

@@ -91,16 +91,16 @@ def test_terms_come_after_it(model: Transformer, first_id: int) -> None:
             beam, beam, max_target_tokens=limit, constraints=TERMS, first_id=first_id
         )
         job = Job(0, (5, 6, 7, 1), options)
-        wanted = constrained_search(model, torch.tensor([job.source_ids]), options, edges)
-        check_same(run(engine, [job])[0], wanted)
-        for one in wanted:
+        expected = constrained_search(model, torch.tensor([job.source_ids]), options, edges)
+        check_same(run(engine, [job])[0], expected)
+        for one in expected:
             assert one.ids[0] == first_id
             assert one.ids[1:3] != (13, 14)
             if 11 in one.ids:
                 assert one.ids.index(11) == 1 or {9, 10} <= set(one.ids)
 
 
-def shown(trace: SearchTrace) -> list[list[tuple[int | None, int | None, float]]]:
+def beams_of(trace: SearchTrace) -> list[list[tuple[int | None, int | None, float]]]:
     return [
         [(one.parent, one.token, round(one.log_prob, 3)) for one in step.beams]
         for step in trace.steps
@@ -123,7 +123,7 @@ def test_traces_begin_so(
         engine.admit([Job(0, (5, 6, 7, 1), options)])
         [(_, outcome)] = engine.step()
         assert list(trace.hypotheses) == outcome
-    assert shown(traces[0])[:4] == shown(traces[1])[:4]
+    assert beams_of(traces[0])[:4] == beams_of(traces[1])[:4]
 
 
 def test_scores_know_it(model: Transformer) -> None:
@@ -140,14 +140,14 @@ def test_scores_know_it(model: Transformer) -> None:
 def test_a_stream_tells_it_at_once(model: Transformer) -> None:
     for engine in (cpu_engine(model, "float32"), EagerEngine(model)):
         engine.admit([Job(0, (5, 6, 7, 1), SearchOptions(first_id=30), stream=True)])
-        heard: list[list[int]] = []
+        streamed: list[list[int]] = []
         finished = engine.step()
         while not finished:
-            heard += [ids for _, ids in engine.progress()]
+            streamed += [ids for _, ids in engine.progress()]
             finished = engine.step()
         assert isinstance(finished[0].outcome, list)
-        assert heard
-        assert all(tuple(ids) == finished[0].outcome[0].ids[: len(ids)] for ids in heard)
+        assert streamed
+        assert all(tuple(ids) == finished[0].outcome[0].ids[: len(ids)] for ids in streamed)
 
 
 def test_what_is_no_token_is_refused(model: Transformer) -> None:

@@ -13,7 +13,7 @@ from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, pack
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import alone, cpu_engine, in_company, run
+from tests.model.engine.cpu.running import alone, cpu_engine, run, run_concurrently
 from tests.model.engine.jobs import (
     FAMILY,
     FOREIGN_RULES,
@@ -80,9 +80,9 @@ def test_a_result_has_the_same_bits_alone_and_beside_others(
     engine = cpu_engine(model, precision)
     jobs = with_shortlist(draw_jobs(model, 40, seed=2), draw_shortlist(model), every=2)
     expected = alone(engine, jobs)
-    crowd = in_company(engine, jobs, np.random.default_rng(3), leaving=0.1)
-    assert crowd.most > 5
-    for job_id, outcome in crowd.outcomes.items():
+    result = run_concurrently(engine, jobs, np.random.default_rng(3), leaving=0.1)
+    assert result.max_in_flight > 5
+    for job_id, outcome in result.outcomes.items():
         assert outcome == expected[job_id]
     assert engine._columns == {}
     assert engine._columns_bytes == 0

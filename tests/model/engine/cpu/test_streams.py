@@ -33,15 +33,15 @@ def streamed(
     """Outcomes and partial results of jobs, one of which joins at each step."""
     waiting = [replace(job, stream=True) for job in jobs]
     outcomes: dict[int, Outcome] = {}
-    told: dict[int, list[list[int]]] = {job.id: [] for job in jobs}
+    prefixes: dict[int, list[list[int]]] = {job.id: [] for job in jobs}
     while waiting or engine.busy:
         if waiting and engine.can_admit(waiting[0]):
             engine.admit([waiting.pop(0)])
         outcomes |= dict(engine.step())
         for job_id, ids in engine.progress():
             assert job_id not in outcomes
-            told[job_id].append(ids)
-    return outcomes, told
+            prefixes[job_id].append(ids)
+    return outcomes, prefixes
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
@@ -59,14 +59,14 @@ def test_progress_is_a_growing_prefix(
     ]
     by_others = draw_jobs(model, 20, seed, list(FOREIGN_RULES.values()))
     jobs += [replace(one, id=40 + one.id) for one in by_others]
-    outcomes, told = streamed(cpu_engine(model, "float32"), jobs)
+    outcomes, prefixes = streamed(cpu_engine(model, "float32"), jobs)
     assert outcomes == run(cpu_engine(model, "float32"), jobs)
     for job in jobs:
         ids = hypotheses(outcomes[job.id])[0].ids
-        lengths = [len(one) for one in told[job.id]]
+        lengths = [len(one) for one in prefixes[job.id]]
         assert lengths == sorted(set(lengths))
-        assert all(tuple(one) == ids[: len(one)] for one in told[job.id])
-    assert sum(bool(told[job.id]) for job in jobs if job.options.beam_size > 1) >= 3
+        assert all(tuple(one) == ids[: len(one)] for one in prefixes[job.id])
+    assert sum(bool(prefixes[job.id]) for job in jobs if job.options.beam_size > 1) >= 3
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
@@ -74,8 +74,11 @@ def test_progress_is_a_growing_prefix(
 def test_the_reference_tells_the_same(make_speaker: MakeModel, shape: str, seed: int) -> None:
     model = make_speaker(seed=seed, eos_bias=0.5, **FAMILY[shape])
     for job in draw_jobs(model, 20, seed, list(RULES.values())):
-        told = [streamed(cpu_engine(model, "float32"), [job]), streamed(EagerEngine(model), [job])]
-        assert told[0][1] == told[1][1]
+        results = [
+            streamed(cpu_engine(model, "float32"), [job]),
+            streamed(EagerEngine(model), [job]),
+        ]
+        assert results[0][1] == results[1][1]
 
 
 def test_a_greedy_search_streams_every_token_at_once(endless: Transformer) -> None:

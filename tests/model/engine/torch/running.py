@@ -23,7 +23,9 @@ def torch_engine(
     return TorchEngine(model, max_batch_tokens, edges, capture)
 
 
-def wanted(model: Transformer, job: Job, edges: PieceEdges | None = None) -> list[Hypothesis]:
+def expected_hypotheses(
+    model: Transformer, job: Job, edges: PieceEdges | None = None
+) -> list[Hypothesis]:
     """The result of the reference engine, with or without terms."""
     if not job.options.constraints:
         return reference(model, job)
@@ -31,7 +33,7 @@ def wanted(model: Transformer, job: Job, edges: PieceEdges | None = None) -> lis
     return constrained_search(model, torch.tensor([job.source_ids]), job.options, edges)
 
 
-def said(outcomes: dict[int, Outcome]) -> dict[int, list[tuple[int, ...]]]:
+def tokens_of(outcomes: dict[int, Outcome]) -> dict[int, list[tuple[int, ...]]]:
     """The tokens of all hypotheses."""
     return {
         job_id: [one.ids for one in outcome]

@@ -19,11 +19,11 @@ from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import run
 from tests.model.engine.jobs import check_same, draw_jobs, limited
 from tests.model.engine.torch.running import (
-    said,
+    expected_hypotheses,
     slots_in_use,
     token_by_token,
+    tokens_of,
     torch_engine,
-    wanted,
 )
 from tests.model.make_model import MakeModel
 
@@ -62,15 +62,15 @@ def test_an_interrupted_step_is_a_token_and_joining_takes_none(endless: Transfor
 
 def test_cancelled_jobs_are_gone_before_the_next_token(model: Transformer) -> None:
     jobs = draw_jobs(model, 12, 4)
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     engine = torch_engine(model)
     engine.admit(jobs[:6])
     engine.interrupt()
-    early = said(dict(engine.step()))
+    early = tokens_of(dict(engine.step()))
     engine.admit(jobs[6:])
     dropped = [*range(3), 8, 99]  # in flight, waiting, unknown
     engine.cancel(dropped)
-    outcomes = early | said(token_by_token(engine))
+    outcomes = early | tokens_of(token_by_token(engine))
     assert outcomes == {job_id: expected[job_id] for job_id in outcomes}
     assert outcomes.keys() >= {3, 4, 5, 6, 7, 9, 10, 11}
     assert 8 not in outcomes
@@ -110,7 +110,7 @@ def test_more_than_there_is_room_for_is_searched_in_turns(model: Transformer) ->
     engine.admit(jobs)
     outcomes = run(engine, [])
     for job in jobs:
-        check_same(outcomes[job.id], wanted(model, job))
+        check_same(outcomes[job.id], expected_hypotheses(model, job))
 
 
 def test_those_that_stay_move_to_a_smaller_bucket(endless: Transformer) -> None:
@@ -128,7 +128,7 @@ def test_those_that_stay_move_to_a_smaller_bucket(endless: Transformer) -> None:
     assert slots_in_use(engine) == [2]
     outcomes = dict(engine.step())
     for job_id in (9, 15):
-        check_same(outcomes[job_id], wanted(endless, jobs[job_id]))
+        check_same(outcomes[job_id], expected_hypotheses(endless, jobs[job_id]))
 
 
 def test_idle_batches_are_dropped_but_the_latest(model: Transformer) -> None:
@@ -149,7 +149,7 @@ def test_long_sentences_have_slots_of_their_own_which_go_with_them(
     assert [kind.is_long for kind in engine._batches] == [False, True]
     outcomes |= run(engine, [])
     for job in (short, long):
-        check_same(outcomes[job.id], wanted(endless, job))
+        check_same(outcomes[job.id], expected_hypotheses(endless, job))
     [(kind, batch)] = engine._batches.items()
     assert not kind.is_long
     assert batch._state.sizes.target <= 16
@@ -230,7 +230,7 @@ def test_graphs_are_used_where_there_are_any(endless: Transformer) -> None:
     jobs = [limited(n, 30, beam=2, source=(5, 3 + n, 1)) for n in range(3)]
     outcomes = run(engine, jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(endless, job))
+        check_same(outcomes[job.id], expected_hypotheses(endless, job))
     assert 0 < n_recorded < 6
     assert n_replayed > 20
 
@@ -255,6 +255,6 @@ def test_shortlists_are_ignored_by_every_kind_of_search(model: Transformer) -> N
             options = replace(job.options, constraints=constraints)
             listed = replace(options, shortlist=nothing)
             found = [run(engine, [replace(job, options=one)])[job.id] for one in (options, listed)]
-            assert said({0: found[0]}) == said({0: found[1]})
+            assert tokens_of({0: found[0]}) == tokens_of({0: found[1]})
             traces = [engine.trace(job.source_ids, one) for one in (options, listed)]
             assert traces[0].hypotheses == traces[1].hypotheses

@@ -15,7 +15,7 @@ from model.engine.torch import batch as batch_module
 from model.engine.torch import constrained as constrained_module
 from model.engine.torch import decoder as decoder_module
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import alone, in_company, run
+from tests.model.engine.cpu.running import alone, run, run_concurrently
 from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
 from tests.model.engine.cpu.test_streams import streamed
 from tests.model.engine.jobs import (
@@ -27,7 +27,7 @@ from tests.model.engine.jobs import (
     every_option,
     hypotheses,
 )
-from tests.model.engine.torch.running import said, torch_engine, wanted
+from tests.model.engine.torch.running import expected_hypotheses, tokens_of, torch_engine
 from tests.model.make_model import MakeModel
 
 
@@ -39,7 +39,7 @@ def test_it_answers_as_the_reference(make_speaker: MakeModel, name: str) -> None
     jobs += [replace(job, id=100 + job.id) for job in foreign]
     outcomes = run(torch_engine(model), jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(model, job))
+        check_same(outcomes[job.id], expected_hypotheses(model, job))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -48,7 +48,7 @@ def test_it_does_by_each_rule(make_speaker: MakeModel, rule: str) -> None:
     jobs = every_option(model, len(rule), RULES[rule])
     outcomes = run(torch_engine(model), jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(model, job))
+        check_same(outcomes[job.id], expected_hypotheses(model, job))
 
 
 def draw_all(model: Transformer, n: int, seed: int) -> list[Job]:
@@ -68,20 +68,20 @@ def test_it_does_while_others_join_and_leave(model: Transformer, seed: int) -> N
     jobs = draw_all(model, 30, seed)
     edges = draw_edges(model, seed)
     engine = torch_engine(model, edges=edges)
-    crowd = in_company(engine, jobs, choose, leaving=0.1)
-    assert crowd.most > 10
-    assert 20 < len(crowd.outcomes) < len(jobs)
+    result = run_concurrently(engine, jobs, choose, leaving=0.1)
+    assert result.max_in_flight > 10
+    assert 20 < len(result.outcomes) < len(jobs)
     for job in jobs:
-        if job.id in crowd.outcomes:
-            check_same(crowd.outcomes[job.id], wanted(model, job, edges))
+        if job.id in result.outcomes:
+            check_same(result.outcomes[job.id], expected_hypotheses(model, job, edges))
 
 
 def test_parts_of_a_step_do(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = draw_jobs(model, 20, 7)
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     monkeypatch.setattr(batch_module, "MAX_LOGITS", 12 * model.config.target_vocab_size)
     engine = torch_engine(model)
-    assert said(run(engine, jobs)) == expected
+    assert tokens_of(run(engine, jobs)) == expected
     assert {batch._slots_at_once for batch in engine._batches.values()} != {1}
 
 
@@ -89,7 +89,7 @@ def test_two_engines_share_a_stream_of_jobs(model: Transformer) -> None:
     jobs = draw_jobs(model, 30, 3, list(RULES.values()))
     engines = [torch_engine(model), torch_engine(model)]
     expected = alone(torch_engine(model), jobs)
-    assert said(dict(run_jobs(engines, jobs))) == said(expected)
+    assert tokens_of(dict(run_jobs(engines, jobs))) == tokens_of(expected)
     assert not any(engine.busy for engine in engines)
 
 
@@ -104,22 +104,22 @@ def test_it_streams_what_the_reference_does(
     jobs = draw_jobs(model, 20, seed, list(RULES.values()))
     edges = draw_edges(model, seed)
     jobs += draw_constrained(model, edges, 3, seed)
-    outcomes, told = streamed(torch_engine(model, edges=edges), jobs)
+    outcomes, prefixes = streamed(torch_engine(model, edges=edges), jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(model, job, edges))
+        check_same(outcomes[job.id], expected_hypotheses(model, job, edges))
         by_reference = streamed(EagerEngine(model, edges=edges), [job])[1][job.id]
         if job.options.traits.forces_end:  # the end is not waited for
-            assert told[job.id] in (by_reference, by_reference[:-1])
+            assert prefixes[job.id] in (by_reference, by_reference[:-1])
         else:
-            assert told[job.id] == by_reference
-    assert any(told.values())
+            assert prefixes[job.id] == by_reference
+    assert any(prefixes.values())
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_half_precision_is_near_the_reference(make_speaker: MakeModel, dtype: torch.dtype) -> None:
     model = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5)
     jobs = draw_jobs(model, 16, 1)
-    expected = [wanted(model, job)[0] for job in jobs]
+    expected = [expected_hypotheses(model, job)[0] for job in jobs]
     half = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5).to(dtype)
     engine = torch_engine(half)
     assert engine.info.precision == str(dtype).removeprefix("torch.")
@@ -177,4 +177,4 @@ def test_few_searches_with_terms_delay_a_step_of_others(
     assert len(n_begun) <= 2 * constrained_module.MAX_BESIDE + len(jobs) * (plain.id in outcomes)
     outcomes |= run(engine, [])
     for job in (plain, *jobs):
-        check_same(outcomes[job.id], wanted(model, job, edges))
+        check_same(outcomes[job.id], expected_hypotheses(model, job, edges))

@@ -9,7 +9,7 @@ from model.engine.protocol import Job
 from model.errors import NumericalError
 from tests.model.engine.cpu.running import run
 from tests.model.engine.jobs import APART, RULES, draw_jobs, draw_source, hypotheses
-from tests.model.engine.torch.running import said, torch_engine
+from tests.model.engine.torch.running import tokens_of, torch_engine
 from tests.model.make_model import MakeModel
 
 
@@ -17,7 +17,7 @@ from tests.model.make_model import MakeModel
 def test_nan_in_a_source(make_speaker: MakeModel, spoilt: float) -> None:
     model = make_speaker(source_vocab_size=30, max_length=20, **APART)
     jobs = draw_jobs(model, 30, 5, list(RULES.values()))
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     with torch.no_grad():
         model.source_embedding.weight[7, 3] = spoilt
     poisoned = {job.id for job in jobs if 7 in job.source_ids}
@@ -29,7 +29,7 @@ def test_nan_in_a_source(make_speaker: MakeModel, spoilt: float) -> None:
             if jobs[job_id].options.max_target_tokens != 1:  # a forced end needs no model
                 assert isinstance(outcomes[job_id], NumericalError)
             outcomes.pop(job_id)
-        assert said(outcomes) == {job_id: expected[job_id] for job_id in outcomes}
+        assert tokens_of(outcomes) == {job_id: expected[job_id] for job_id in outcomes}
 
 
 def test_nan_in_the_embedding_of_a_produced_token(make_speaker: MakeModel) -> None:
@@ -55,7 +55,7 @@ def test_nan_in_the_embedding_of_a_produced_token(make_speaker: MakeModel) -> No
         outcomes = run(engine, jobs)
         for job_id, outcome in outcomes.items():  # one that did not say it may have met it
             assert isinstance(outcome, NumericalError) or (
-                job_id not in meets and said({0: outcome}) == said({0: expected[job_id]})
+                job_id not in meets and tokens_of({0: outcome}) == tokens_of({0: expected[job_id]})
             )
     clean = next(job for job in jobs if isinstance(outcomes[job.id], list))
-    assert said(run(engine, [clean])) == {clean.id: said(expected)[clean.id]}
+    assert tokens_of(run(engine, [clean])) == {clean.id: tokens_of(expected)[clean.id]}

@@ -23,7 +23,7 @@ from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import run
 from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
 from tests.model.engine.jobs import check_same, draw_jobs
-from tests.model.engine.torch.running import said, torch_engine, wanted
+from tests.model.engine.torch.running import expected_hypotheses, tokens_of, torch_engine
 from tests.model.make_model import MakeModel
 
 SHORT = torch.OutOfMemoryError("CUDA out of memory")
@@ -90,7 +90,7 @@ def test_sentences_that_cannot_be_encoded_at_once_are_split(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, most: int, error: Exception
 ) -> None:
     jobs = jobs_of(model)
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     refused = 0
 
     def narrow(group: Sequence[NewSentence], *rest: Any) -> None:
@@ -103,7 +103,7 @@ def test_sentences_that_cannot_be_encoded_at_once_are_split(
     monkeypatch.setattr(batch_module, "encode_into", narrow)
     engine = torch_engine(model)
     engine.admit(jobs)
-    assert said(run(engine, [])) == expected
+    assert tokens_of(run(engine, [])) == expected
     assert refused
 
 
@@ -111,7 +111,7 @@ def test_slots_that_cannot_be_decoded_at_once_take_turns(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, most: int, error: Exception
 ) -> None:
     jobs = jobs_of(model)
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     decode = Batch._decode_window
 
     def narrow(self: Batch, low: int, high: int, *rest: Any) -> None:
@@ -120,7 +120,7 @@ def test_slots_that_cannot_be_decoded_at_once_take_turns(
         decode(self, low, high, *rest)
 
     monkeypatch.setattr(Batch, "_decode_window", narrow)
-    assert said(run(torch_engine(model), jobs)) == expected
+    assert tokens_of(run(torch_engine(model), jobs)) == expected
 
 
 class FailsOnce(TorchDispatchMode):
@@ -175,7 +175,7 @@ def test_a_step_is_repeated_whichever_of_its_allocations_fails(
         modes.append(FailsOnce(at))
         outcomes = run(torch_engine(model), jobs)
         for job in jobs:
-            check_same(outcomes[job.id], wanted(model, job))
+            check_same(outcomes[job.id], expected_hypotheses(model, job))
         if not modes[-1].failed:
             break
     assert at > 50
@@ -184,7 +184,7 @@ def test_a_step_is_repeated_whichever_of_its_allocations_fails(
 def test_unfit_sentences_wait(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state of two slots at most can be had."""
     jobs = jobs_of(model)
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     empty = State.empty
 
     def small(sizes: Sizes, *rest: Any) -> State:
@@ -195,14 +195,14 @@ def test_unfit_sentences_wait(model: Transformer, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(State, "empty", small)
     engine = torch_engine(model)
     engine.admit(jobs)
-    assert said(run(engine, [])) == expected
+    assert tokens_of(run(engine, [])) == expected
     assert not engine.busy
 
 
 def test_too_long_a_sentence_fails(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = jobs_of(model)
     longest = max(jobs, key=lambda job: len(job.source_ids))
-    expected = said(run(torch_engine(model), [job for job in jobs if job is not longest]))
+    expected = tokens_of(run(torch_engine(model), [job for job in jobs if job is not longest]))
 
     def strict(group: Sequence[NewSentence], *rest: Any) -> None:
         if any(one.job.id == longest.id for one in group):
@@ -214,13 +214,13 @@ def test_too_long_a_sentence_fails(model: Transformer, monkeypatch: pytest.Monke
     engine.admit(jobs)
     outcomes = run(engine, [])
     assert isinstance(outcomes[longest.id], MemoryError)
-    assert said(outcomes) == expected
+    assert tokens_of(outcomes) == expected
 
 
 def test_searches_with_terms_wait_too(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     edges = draw_edges(model, 1)
     jobs = draw_constrained(model, edges, 4, 2)
-    expected = said(run(torch_engine(model, edges=edges), jobs))
+    expected = tokens_of(run(torch_engine(model, edges=edges), jobs))
     engine = torch_engine(model, edges=edges)
     steps = constrained_steps
 
@@ -231,7 +231,7 @@ def test_searches_with_terms_wait_too(model: Transformer, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(constrained_module, "constrained_steps", alone)
     engine.admit(jobs)
-    assert said(run(engine, [])) == expected
+    assert tokens_of(run(engine, [])) == expected
 
 
 def test_a_sentence_that_ends_in_a_step_without_memory_for_others_is_not_lost(
@@ -243,7 +243,7 @@ def test_a_sentence_that_ends_in_a_step_without_memory_for_others_is_not_lost(
         Job(1, (5, 6, 7, 1), SearchOptions(2, max_target_tokens=6, rule=forced)),
         Job(2, (5, 6, 1), SearchOptions(2, constraints=(Constraint((Wording((9,)),)),))),
     ]
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     decode, steps = Batch._decode_window, constrained_steps
     n_failed = 0
 
@@ -265,13 +265,13 @@ def test_a_sentence_that_ends_in_a_step_without_memory_for_others_is_not_lost(
     monkeypatch.setattr(constrained_module, "constrained_steps", first_search_fails)
     engine = torch_engine(model)
     engine.admit(jobs)
-    assert said(run(engine, [])) == expected
+    assert tokens_of(run(engine, [])) == expected
     assert n_failed == 2
 
 
 def test_other_errors_empty_the_engine(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = jobs_of(model)
-    expected = said(run(torch_engine(model), jobs))
+    expected = tokens_of(run(torch_engine(model), jobs))
     engine = torch_engine(model)
     engine.admit(jobs)
     for target in ("_decode_window", "_encode"):
@@ -281,4 +281,4 @@ def test_other_errors_empty_the_engine(model: Transformer, monkeypatch: pytest.M
             with pytest.raises(RuntimeError, match="struck"):
                 engine.step()
         assert not engine.busy
-    assert said(run(engine, jobs)) == expected
+    assert tokens_of(run(engine, jobs)) == expected

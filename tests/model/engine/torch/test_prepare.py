@@ -12,7 +12,7 @@ from model.engine.torch.slots import MAX_ROWS
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import run
 from tests.model.engine.jobs import FAMILY, RULES, check_same, every_option, limited
-from tests.model.engine.torch.running import torch_engine, wanted
+from tests.model.engine.torch.running import expected_hypotheses, torch_engine
 from tests.model.make_model import MakeModel
 
 
@@ -61,7 +61,7 @@ def test_every_bucket_is_recorded_at_the_start_and_none_later(endless: Transform
     jobs = [limited(n, 12 + n, beam=2, source=(5, *[3 + n] * (5 * n), 1)) for n in range(4)]
     outcomes = run(engine, jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(endless, job))
+        check_same(outcomes[job.id], expected_hypotheses(endless, job))
     assert graphs.n_recorded == 12
     assert graphs.n_replayed - n_before >= 15
 
@@ -70,7 +70,7 @@ def test_a_job_longer_than_prepared_leaves_recorded_graphs(endless: Transformer)
     graphs = FakeGraphs()
     engine = prepared(endless, graphs)
     for job in (limited(0, 40, beam=2, source=(5, 3, 1)), limited(1, 9, beam=2, source=(5, 4, 1))):
-        check_same(run(engine, [job])[job.id], wanted(endless, job))
+        check_same(run(engine, [job])[job.id], expected_hypotheses(endless, job))
     assert graphs.n_recorded == 12 + 6  # those of the long one have a batch of their own
 
 
@@ -81,7 +81,7 @@ def test_graphs_that_do_nothing_are_not_used(
     engine.prepare(SearchOptions(2))
     assert "find other translations" in caplog.text
     job = limited(0, 9, beam=2, source=(5, 3, 1))
-    check_same(run(engine, [job])[0], wanted(endless, job))
+    check_same(run(engine, [job])[0], expected_hypotheses(endless, job))
 
 
 @pytest.mark.parametrize("name", ["separate vocabularies", "no bias"])
@@ -91,7 +91,7 @@ def test_recorded_steps_find_what_the_reference_finds(make_speaker: MakeModel, n
     jobs = every_option(model, seed=len(name))[::4]
     outcomes = run(engine, jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(model, job))
+        check_same(outcomes[job.id], expected_hypotheses(model, job))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -101,7 +101,7 @@ def test_they_do_by_each_rule(make_speaker: MakeModel, rule: str) -> None:
     jobs = every_option(model, len(rule), RULES[rule])[::4]
     outcomes = run(engine, jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(model, job))
+        check_same(outcomes[job.id], expected_hypotheses(model, job))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_an_engine_that_cannot_record_serves(endless: Transformer, error: Except
     graphs._error = None
     outcomes = run(engine, jobs)
     for job in jobs:
-        check_same(outcomes[job.id], wanted(endless, job))
+        check_same(outcomes[job.id], expected_hypotheses(endless, job))
     # Short memory may pass; an operation that cannot be recorded stays one.
     assert (graphs.n_recorded > 5) == isinstance(error, torch.OutOfMemoryError)
 

@@ -116,7 +116,7 @@ def test_shards_are_found_by_their_index(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"c": "part-b.bin"}, "tensor 'c' is missing"),
         ({"c": "part-c.bin"}, "part-c.bin: No such file"),
@@ -125,9 +125,9 @@ def test_shards_are_found_by_their_index(tmp_path: Path, suffix: str) -> None:
         ({"c": "part-b.safetensors"}, "not a file *.bin"),
     ],
 )
-def test_an_index_that_is_wrong(tmp_path: Path, changes: dict[str, object], told: str) -> None:
+def test_an_index_that_is_wrong(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     index = write_shards(tmp_path, ".bin", **changes)
-    with pytest.raises(CheckpointError, match=re.escape(told)):
+    with pytest.raises(CheckpointError, match=re.escape(message)):
         read_tensors(index)
 
 

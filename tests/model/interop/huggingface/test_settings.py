@@ -35,7 +35,7 @@ def test_every_unsupported_option_is_reported_with_its_value(tmp_path: Path) -> 
         "eos_token_id": [0, 1],
     }
     generation = {"num_beams": 12, "do_sample": True, "encoder_no_repeat_ngram_size": 3}
-    told = refusal(folder_of(tmp_path, config, generation))
+    message = refusal(folder_of(tmp_path, config, generation))
     for fault in (
         'config.json: activation_function = "gelu_new"',
         "config.json: normalize_before = true",
@@ -47,7 +47,7 @@ def test_every_unsupported_option_is_reported_with_its_value(tmp_path: Path) -> 
         "generation_config.json: do_sample = true",
         "generation_config.json: encoder_no_repeat_ngram_size = 3",
     ):
-        assert fault in told
+        assert fault in message
 
 
 @pytest.mark.parametrize(("generation", "fault"), cases(__file__, "unsupported_searches"))
@@ -70,12 +70,12 @@ def test_other_architectures(tmp_path: Path, kind: object, called: str) -> None:
 
 
 def test_a_checkpoint_of_attend_needs_no_import(tmp_path: Path) -> None:
-    told = refusal(folder_of(tmp_path, {"format": "attend"}))
-    assert "a checkpoint of attend, which needs no import: `attend serve --checkpoint" in told
+    message = refusal(folder_of(tmp_path, {"format": "attend"}))
+    assert "a checkpoint of attend, which needs no import: `attend serve --checkpoint" in message
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"d_model": "wide"}, "'d_model'"),
         ({"pad_token_id": 50}, "pad_token_id = 50, vocabulary of 50"),
@@ -83,8 +83,8 @@ def test_a_checkpoint_of_attend_needs_no_import(tmp_path: Path) -> None:
         ({"d_model": 33, "encoder_attention_heads": 3}, "d_model = 33"),
     ],
 )
-def test_values_that_make_no_model(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    assert told in refusal(folder_of(tmp_path, CONFIG | changes))
+def test_values_that_make_no_model(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    assert message in refusal(folder_of(tmp_path, CONFIG | changes))
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff", b"[" * 100_000])

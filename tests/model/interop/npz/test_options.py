@@ -112,10 +112,10 @@ def test_the_search_is_that_of_decoder_yml(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "told"), cases(__file__, "searches_that_attend_has_not"))
-def test_searches_that_attend_has_not(tmp_path: Path, text: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "message"), cases(__file__, "searches_that_attend_has_not"))
+def test_searches_that_attend_has_not(tmp_path: Path, text: str, message: str) -> None:
     values: dict[str, Any] = {}
     with pytest.raises(CheckpointError) as caught:
         values["search"] = read_search(write(tmp_path, text))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)

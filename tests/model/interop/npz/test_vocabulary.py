@@ -61,12 +61,12 @@ def test_pad_has_one_id_on_both_sides(tmp_path: Path) -> None:
     assert "target_vocab.json" not in vocabulary_files(tmp_path, ["a"], ["a"])[0]
 
 
-@pytest.mark.parametrize(("text", "told"), cases(__file__, "what_is_no_vocabulary"))
-def test_invalid_vocabularies(tmp_path: Path, text: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "message"), cases(__file__, "what_is_no_vocabulary"))
+def test_invalid_vocabularies(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "vocab.yml").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError) as caught:
         read_vocabularies(tmp_path, ())
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

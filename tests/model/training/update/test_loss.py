@@ -20,8 +20,8 @@ def inputs(*, bias: bool) -> tuple[Tensor, OutputProjection, Tensor]:
 
 
 def gradients(value: Tensor, hidden: Tensor, output: OutputProjection) -> list[Tensor]:
-    wanted = [hidden, *output.parameters()]
-    return list(torch.autograd.grad(value, wanted))
+    variables = [hidden, *output.parameters()]
+    return list(torch.autograd.grad(value, variables))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])

@@ -78,12 +78,12 @@ def test_the_most_probable_tokens_in_order_the_lower_of_equals_first(
     weights = make_weights(make_model, precision, vocab_size)
     pad_id = weights.shape.pad_id
     x = draw_rows(weights)
-    wanted = 1 + np.arange(N_ROWS) % (2 * MAX_BEAM)
-    tokens, log_probs = predicted(weights, x, wanted)
+    n_best = 1 + np.arange(N_ROWS) % (2 * MAX_BEAM)
+    tokens, log_probs = predicted(weights, x, n_best)
     logits = logits_of(weights, x, vocab_size)
     exact = log_softmax(logits)
     logits[:, pad_id] = -np.inf
-    for row, n in enumerate(wanted):
+    for row, n in enumerate(n_best):
         there = min(n, vocab_size - 1)
         order = np.argsort(-logits[row], kind="stable")[:there]
         assert tokens[row, :there].tolist() == order.tolist()
@@ -121,10 +121,10 @@ def test_impossible_tokens_are_not_chosen(make_model: MakeModel, precision: Prec
 @PRECISIONS
 def test_nan_stays_in_its_row(make_model: MakeModel, precision: Precision) -> None:
     weights = make_weights(make_model, precision, 130)
-    x, wanted = draw_rows(weights), np.full(N_ROWS, 5)
-    tokens, log_probs = predicted(weights, x, wanted)
+    x, n_best = draw_rows(weights), np.full(N_ROWS, 5)
+    tokens, log_probs = predicted(weights, x, n_best)
     x[LOGIT_ROWS + 3, 2] = np.nan
-    spoilt_tokens, spoilt = predicted(weights, x, wanted)
+    spoilt_tokens, spoilt = predicted(weights, x, n_best)
     assert np.isnan(spoilt[LOGIT_ROWS + 3, :5]).all()
     others = np.arange(N_ROWS) != LOGIT_ROWS + 3
     assert spoilt[others].tobytes() == log_probs[others].tobytes()
@@ -143,10 +143,10 @@ def test_a_single_logit_that_is_nan_is_noticed(make_model: MakeModel, precision:
 @PRECISIONS
 def test_a_row_has_the_same_bits_alone(make_model: MakeModel, precision: Precision) -> None:
     weights = make_weights(make_model, precision, 1000)
-    x, wanted = draw_rows(weights), np.full(N_ROWS, 9)
-    tokens, log_probs = predicted(weights, x, wanted)
+    x, n_best = draw_rows(weights), np.full(N_ROWS, 9)
+    tokens, log_probs = predicted(weights, x, n_best)
     for row in range(0, N_ROWS, 9):
-        alone_tokens, alone = predicted(weights, x[row : row + 1], wanted[:1])
+        alone_tokens, alone = predicted(weights, x[row : row + 1], n_best[:1])
         assert alone[0].tobytes() == log_probs[row].tobytes()
         np.testing.assert_array_equal(alone_tokens[0], tokens[row])
 
@@ -168,9 +168,9 @@ def test_requested_tokens_have_the_scores_that_they_have_when_chosen(
     exact = log_softmax(logits_of(weights, x, 130))
     exact[:, weights.shape.pad_id] = -np.inf
     for row, n in enumerate(predictions.n_named):
-        asked, found = predictions.named["token"][row, :n], predictions.named["log_prob"][row]
-        np.testing.assert_allclose(found[:n], exact[row, asked], atol=2e-5)
+        requested, found = predictions.named["token"][row, :n], predictions.named["log_prob"][row]
+        np.testing.assert_allclose(found[:n], exact[row, requested], atol=2e-5)
         assert (found[n:] == 7).all()
         chosen = dict(zip(predictions.tokens[row, :9], predictions.log_probs[row, :9], strict=True))
-        for token, log_prob in zip(asked, found[:n], strict=True):
+        for token, log_prob in zip(requested, found[:n], strict=True):
             assert chosen.get(token, log_prob) == log_prob

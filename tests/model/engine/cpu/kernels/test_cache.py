@@ -321,8 +321,8 @@ def test_a_process_whose_cache_cannot_grow_names_the_folder_and_works(tmp_path: 
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     lines = ended.stderr.splitlines()
-    [told] = [line for line in lines if "cannot be written" in line]
-    assert told.startswith(f"{tmp_path}/attend/kernels/kernel-")
+    [warning] = [line for line in lines if "cannot be written" in line]
+    assert warning.startswith(f"{tmp_path}/attend/kernels/kernel-")
     assert "Traceback" not in ended.stderr
 
 

@@ -125,6 +125,6 @@ def test_an_image_that_needs_an_unknown_function_is_not_used(
     }  # fmt: skip
     write_image(tmp_path / "image", index, bytes(8192))
     assert not load_image(tmp_path / "image")
-    [said] = caplog.messages
-    assert "no_such_function" in said
+    [message] = caplog.messages
+    assert "no_such_function" in message
     assert [one.name for one in tmp_path.iterdir()] == ["image"]

@@ -61,8 +61,8 @@ def test_the_best_instruction_of_an_arm_processor_is_chosen(
 
 def test_the_features_of_this_processor_are_those_that_llvm_finds() -> None:
     found = {name for name, has in binding.get_host_cpu_features().items() if has}
-    asked = {feature for target in family() for feature in target.features}
-    assert asked & host_features() == asked & features_of(
+    features = {feature for target in family() for feature in target.features}
+    assert features & host_features() == features & features_of(
         binding.get_default_triple(),
         binding.get_host_cpu_name(),
         ",".join(f"+{name}" for name in found),
