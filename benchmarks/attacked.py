@@ -15,7 +15,7 @@ import click
 import httpx
 
 from app.settings import Settings
-from benchmarks.crowd import probing
+from benchmarks.clients import probing
 from benchmarks.load import HOST
 from benchmarks.report import Cell
 from benchmarks.sentences import FIXTURE, read_sentences
@@ -143,7 +143,7 @@ def exchange(
     attacked: Attacked,
     *,
     leaves: bool = False,
-    shown: Container[int] = (500,),
+    printed: Container[int] = (500,),
 ) -> None:
     """Send a request, and read its answer to the end or disconnect.
 
@@ -167,7 +167,7 @@ def exchange(
         connection.close()
     attacked.answers.append((time.perf_counter() - began - deadline, what))
     attacked.statuses[answer.status] += 1
-    if answer.status in shown:
+    if answer.status in printed:
         click.echo(f"{what}: {answer.status} {content[:300]!r}")
 
 

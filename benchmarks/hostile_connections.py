@@ -32,8 +32,8 @@ def _post(*headers: str, body: bytes = b"") -> bytes:
 
 def _sampled(**fields: object) -> bytes:
     text = "The house is green. " * 50
-    asked = {"text": text, "source": "en", "target": "fr", "temperature": 1.5} | fields
-    body = json.dumps(asked).encode()
+    fields = {"text": text, "source": "en", "target": "fr", "temperature": 1.5} | fields
+    body = json.dumps(fields).encode()
     return _post(f"Content-Length: {len(body)}", body=body)
 
 

@@ -4,7 +4,7 @@
 
 Each parser gets a server of its own with the default settings. The cases of
 `benchmarks.hostile_inputs`, as large as the server admits and a sixteenth of that, are sent several
-at a time with different options. Crowds of clients follow: many long streams, many answers that are
+at a time with different options. Groups of clients follow: many long streams, many answers that are
 not read, `benchmarks.hostile_connections` and `benchmarks.hostile_json`. Meanwhile /livez is probed
 on both ports. The exit code is 1 unless all bounds hold.
 """
@@ -135,7 +135,7 @@ def send(attack: Attack, deadline: float, attacked: Attacked) -> None:
     """Send one, and read its answer to the end or disconnect."""
     what = f"{attack.case.form} {attack.case.name} × {attack.size:,}"
     request = attack.request(deadline)
-    exchange(request, what, deadline, attacked, leaves=attack.leaves, shown=(422, 500))
+    exchange(request, what, deadline, attacked, leaves=attack.leaves, printed=(422, 500))
 
 
 def parser_attacked(form: str, checkpoint: Path, deadline: float, sample: int | None) -> Attacked:
@@ -151,7 +151,7 @@ def parser_attacked(form: str, checkpoint: Path, deadline: float, sample: int | 
     return server
 
 
-def crowd_of_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREAMS) -> Attacked:
+def many_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREAMS) -> Attacked:
     """Request many long streams at once, and read them all."""
 
     async def read_stream(number: int) -> None:
@@ -175,9 +175,7 @@ def crowd_of_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREA
     return attack
 
 
-def crowd_that_does_not_read(
-    checkpoint: Path, deadline: float, n_clients: int = N_UNREAD
-) -> Attacked:
+def unread_streams(checkpoint: Path, deadline: float, n_clients: int = N_UNREAD) -> Attacked:
     """Request large answers, half of them as streams, and read none until they are closed."""
     limit = deadline + ConnectionLimits.write_timeout
 
@@ -212,9 +210,9 @@ def _post(deadline: float, **fields: object) -> bytes:
     return request_bytes({"source": "en", "target": "fr"} | fields, headers)
 
 
-CROWDS: dict[str, Callable[[Path, float], Attacked]] = {
-    "streams": crowd_of_streams,
-    "unread": crowd_that_does_not_read,
+CLIENT_GROUPS: dict[str, Callable[[Path, float], Attacked]] = {
+    "streams": many_streams,
+    "unread": unread_streams,
 }
 GROUPS = {"connections": ATTACKS, "json": KINDS}
 """Every attack of `benchmarks.hostile_connections`, and of `benchmarks.hostile_json`."""
@@ -224,7 +222,7 @@ GROUPS = {"connections": ATTACKS, "json": KINDS}
 @checkpoint_option
 @click.option(
     "--only",
-    type=click.Choice([*FORMS, *CROWDS, *GROUPS]),
+    type=click.Choice([*FORMS, *CLIENT_GROUPS, *GROUPS]),
     multiple=True,
     help="Attacks [default: all].",
 )
@@ -244,10 +242,10 @@ def main(
 ) -> None:
     """Attack `attend serve`; exit with code 1 unless all bounds hold."""
     outcomes = []
-    chosen = only or (*FORMS, *CROWDS, *GROUPS)
+    chosen = only or (*FORMS, *CLIENT_GROUPS, *GROUPS)
     for name in chain.from_iterable(GROUPS.get(name, [name]) for name in chosen):
-        if name in CROWDS:
-            outcome = CROWDS[name](checkpoint, deadline)
+        if name in CLIENT_GROUPS:
+            outcome = CLIENT_GROUPS[name](checkpoint, deadline)
         elif name in ATTACKS:
             outcome = attacked_by(name, checkpoint)
         elif name in KINDS:

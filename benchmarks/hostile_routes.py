@@ -27,7 +27,7 @@ import httpx
 from app.settings import Settings
 from app.web.site import shipped_site
 from benchmarks.attacked import cpu_seconds
-from benchmarks.crowd import Crowd, probing
+from benchmarks.clients import ClientPool, probing
 from benchmarks.hostile_inputs import cases
 from benchmarks.hostile_requests import largest
 from benchmarks.load import HOST, Connection
@@ -160,14 +160,14 @@ def raw(request: httpx.Request) -> bytes:
     return f"{request.method} {request.url.path} HTTP/1.1\r\n{headers}\r\n".encode() + body
 
 
-def crowd(port: int, requests: Sequence[bytes], seconds: float) -> Counter[str]:
+def saturate(port: int, requests: Sequence[bytes], seconds: float) -> Counter[str]:
     """Send requests from all connections, each the next after its answer → answers by status."""
 
     async def run() -> Counter[str]:
-        clients = Crowd(port, requests)
-        async with clients.of(N_CONNECTIONS, stay=True):
+        pool = ClientPool(port, requests)
+        async with pool.run(N_CONNECTIONS, stay=True):
             await asyncio.sleep(seconds)
-        return clients.statuses
+        return pool.statuses
 
     return asyncio.run(run())
 
@@ -238,7 +238,7 @@ def main(
                 if only and not any(part in name for part in only):
                     continue
                 with probing(port) as probes:
-                    statuses = clients.submit(crowd, port, list(requests), seconds).result()
+                    statuses = clients.submit(saturate, port, list(requests), seconds).result()
                 longest = max(probes.seconds)
                 answers = ", ".join(f"{n:,} × {status}" for status, n in sorted(statuses.items()))
                 holds = "yes" if longest <= PROBE_LIMIT else "NO"

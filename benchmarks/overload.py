@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from benchmarks.crowd import Probes, probing, slow_loris
+from benchmarks.clients import Probes, probing, slow_loris
 from benchmarks.load import Load, Outcome, percentile, put
 from benchmarks.options import Setup
 from benchmarks.report import Cell

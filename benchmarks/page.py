@@ -77,9 +77,9 @@ def in_browser(port: int, texts: Sequence[str]) -> list[dict[str, Cell]]:
                 driver.get("about:blank")
                 state = urlencode({"from": "en", "to": "fr", "text": text})
                 driver.get(f"http://{HOST}:{port}/#/translate?{state}")
-                while not (shown := driver.execute_script(SHOWN)):
+                while not (timings := driver.execute_script(SHOWN)):
                     time.sleep(0.005)
-                loads.append(shown)
+                loads.append(timings)
             for text in texts:
                 keystrokes.append(driver.execute_async_script(TYPE, text))
                 time.sleep(0.1)

@@ -17,7 +17,7 @@ import click
 import httpx
 from httpx import codes
 
-from benchmarks.crowd import Crowd, probing
+from benchmarks.clients import ClientPool, probing
 from benchmarks.load import HOST, percentile, request_bytes
 from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.overload import (
@@ -45,10 +45,10 @@ def sigterm(setup: Setup, seconds: float) -> list[Finding]:
         port = free_port()
         flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}")
         process = start_at(setup.server(*flags), port, log.fileno())
-        crowd = Crowd(port, _requests(setup))
+        pool = ClientPool(port, _requests(setup))
 
         async def stop_under_load() -> float:
-            async with crowd.of(CLIENTS):
+            async with pool.run(CLIENTS):
                 await asyncio.sleep(seconds)
                 began = time.perf_counter()
                 process.send_signal(signal.SIGTERM)
@@ -63,10 +63,10 @@ def sigterm(setup: Setup, seconds: float) -> list[Finding]:
             if line.get("path") == "/translate"
         ]
     lost = len([status for status in statuses if status not in (200, 503)])
-    lost += abs(statuses.count(200) - crowd.statuses["200"])
+    lost += abs(statuses.count(200) - pool.statuses["200"])
     scenario = "SIGTERM under load"
     return [
-        Finding(scenario, "requests answered", [crowd.statuses["200"]], 100, least=True),
+        Finding(scenario, "requests answered", [pool.statuses["200"]], 100, least=True),
         Finding(scenario, "admitted requests lost", [lost], 0),
         Finding(scenario, "seconds to the end", [stopping], SHUTDOWN + 2),
         Finding(scenario, "exit code", [abs(process.returncode)], 0),
@@ -78,29 +78,29 @@ def reload(setup: Setup, seconds: float) -> list[Finding]:
     admin = free_port()
     reload_seconds: list[float] = []
 
-    async def load(port: int) -> Crowd:
-        crowd = Crowd(port, _requests(setup))
-        async with crowd.of(CLIENTS, stay=True):
+    async def load(port: int) -> ClientPool:
+        pool = ClientPool(port, _requests(setup))
+        async with pool.run(CLIENTS, stay=True):
             for _ in range(2):
                 await asyncio.sleep(seconds / 3)
                 began = time.perf_counter()
                 async with httpx.AsyncClient(timeout=120) as client:
                     answer = await client.post(f"http://{HOST}:{admin}/reload")
                 reload_seconds.append(time.perf_counter() - began)
-                crowd.statuses["reload failed"] += answer.status_code != codes.OK
+                pool.statuses["reload failed"] += answer.status_code != codes.OK
             await asyncio.sleep(seconds / 3)
-        return crowd
+        return pool
 
     with running(setup.server("--admin-port", str(admin))) as server:
         with probing(server.port) as probes:
-            crowd = asyncio.run(load(server.port))
+            pool = asyncio.run(load(server.port))
         after = server.resident() / 1e6
     scenario = "two reloads under load"
     return [
-        Finding(scenario, "requests answered", [crowd.statuses["200"]], 100, least=True),
-        Finding(scenario, "requests failed", [crowd.n_errors], 0),
+        Finding(scenario, "requests answered", [pool.statuses["200"]], 100, least=True),
+        Finding(scenario, "requests failed", [pool.n_errors], 0),
         Finding(scenario, "seconds of a reload", [max(reload_seconds)], 30),
-        Finding(scenario, "request p99, ms", [percentile(crowd.latencies)], 1000 * DEADLINE),
+        Finding(scenario, "request p99, ms", [percentile(pool.latencies)], 1000 * DEADLINE),
         Finding(scenario, "/livez p99, ms", [percentile(probes.seconds)], PROBE_TIMEOUT),
         Finding(scenario, "resident MB at the end", [after], 1000),
     ]
@@ -111,30 +111,30 @@ def killed(setup: Setup, seconds: float) -> list[Finding]:
     port = free_port()
     server = setup.server()
     process = start_at(server, port, subprocess.DEVNULL)
-    crowd = Crowd(port, _requests(setup))
+    pool = ClientPool(port, _requests(setup))
 
     async def kill() -> tuple[subprocess.Popen[bytes], float]:
-        async with crowd.of(CLIENTS, stay=True):
+        async with pool.run(CLIENTS, stay=True):
             await asyncio.sleep(seconds / 3)
             process.kill()
             began = time.perf_counter()
             process.wait()
             again = await asyncio.to_thread(start_at, server, port, subprocess.DEVNULL)
             restarting = time.perf_counter() - began
-            before = crowd.statuses["200"]
+            before = pool.statuses["200"]
             await asyncio.sleep(seconds / 3)
-            crowd.statuses[SILENT] = int(crowd.statuses["200"] == before)
+            pool.statuses[SILENT] = int(pool.statuses["200"] == before)
         return again, restarting
 
     again, restarting = asyncio.run(kill())
     stop(again)
     fine = ("200", "429", "503")
-    wrong = sum(n for one, n in crowd.statuses.items() if one.isdigit() and one not in fine)
+    wrong = sum(n for one, n in pool.statuses.items() if one.isdigit() and one not in fine)
     scenario = "kill -9 under load"
     return [
         Finding(scenario, "seconds until it is ready again", [restarting], 10),
         Finding(scenario, "answers other than 200, 429, 503", [wrong], 0),
-        Finding(scenario, "no answer afterwards", [crowd.statuses[SILENT]], 0),
+        Finding(scenario, "no answer afterwards", [pool.statuses[SILENT]], 0),
     ]
 
 

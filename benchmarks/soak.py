@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 import httpx
 
-from benchmarks.crowd import Crowd
+from benchmarks.clients import ClientPool
 from benchmarks.hostile_routes import FREE, MANY, ONE, post, raw
 from benchmarks.load import HOST
 from benchmarks.options import benchmark, checkpoint_option, json_option
@@ -58,18 +58,20 @@ def requests() -> Iterator[bytes]:
                 yield raw(httpx.Request(method, f"http://{HOST}{path}"))
 
 
-async def soak(pid: int, crowd: Crowd, n_requests: int, pause: float) -> list[tuple[int, int, int]]:
+async def soak(
+    pid: int, pool: ClientPool, n_requests: int, pause: float
+) -> list[tuple[int, int, int]]:
     """Run clients until so many requests are answered → requests, reloads and bytes by time."""
     samples: list[tuple[int, int, int]] = []
     n_reloads, reloaded = 0, time.monotonic()
-    async with crowd.of(N_CLIENTS, stay=True):
-        while (n_sent := crowd.statuses.total()) < n_requests:
+    async with pool.run(N_CLIENTS, stay=True):
+        while (n_sent := pool.statuses.total()) < n_requests:
             samples.append((n_sent, n_reloads, memory(pid, "VmRSS")))
             if time.monotonic() - reloaded > pause:
                 os.kill(pid, signal.SIGHUP)
                 n_reloads, reloaded = n_reloads + 1, time.monotonic()
             await asyncio.sleep(1)
-    return [*samples, (crowd.statuses.total(), n_reloads, memory(pid, "VmRSS"))]
+    return [*samples, (pool.statuses.total(), n_reloads, memory(pid, "VmRSS"))]
 
 
 @benchmark
@@ -85,15 +87,15 @@ def main(
     process = start_at(
         Server("attend serve", "", attend_command(checkpoint)), port, subprocess.DEVNULL
     )
-    crowd = Crowd(port, list(requests()))
+    pool = ClientPool(port, list(requests()))
     try:
-        samples = asyncio.run(soak(process.pid, crowd, n_requests, reload_seconds))
+        samples = asyncio.run(soak(process.pid, pool, n_requests, reload_seconds))
     finally:
         stop(process)
     second_half = samples[len(samples) // 2 :]
     slope = growth(second_half)
-    failed = {status: n for status, n in crowd.statuses.items() if not "200" <= status < "500"}
-    rows = [row(sample, crowd if sample is samples[-1] else None) for sample in _tenths(samples)]
+    failed = {status: n for status, n in pool.statuses.items() if not "200" <= status < "500"}
+    rows = [row(sample, pool if sample is samples[-1] else None) for sample in _tenths(samples)]
     settings: dict[str, Cell] = {
         "clients": N_CLIENTS, "kB per thousand requests": round(slope / 1000),
         "failed": str(failed),
@@ -110,10 +112,10 @@ def growth(samples: Sequence[tuple[int, int, int]]) -> float:
     return 1000 * statistics.linear_regression(counts, sizes).slope
 
 
-def row(sample: tuple[int, int, int], crowd: Crowd | None) -> dict[str, Cell]:
+def row(sample: tuple[int, int, int], pool: ClientPool | None) -> dict[str, Cell]:
     """Return the row of a sample, the last with all answers."""
     n, n_reloads, n_bytes = sample
-    statuses = sorted(crowd.statuses.items()) if crowd else []
+    statuses = sorted(pool.statuses.items()) if pool else []
     answers = ", ".join(f"{n:,} × {status}" for status, n in statuses)
     return dict(zip(COLUMNS, (n, n_reloads, n_bytes / 1e6, answers), strict=True))
 

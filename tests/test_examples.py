@@ -60,12 +60,14 @@ def test_python(url: str, example: str, writes_examples: bool) -> None:
         exec(example.replace(DOCUMENTED_URL, url), {})
     lines = printed.getvalue().splitlines()
     answers = iter(lines)
-    shown = PRINTED.sub(lambda line: line[1] + next(answers), example)
+    rendered = PRINTED.sub(lambda line: line[1] + next(answers), example)
     if writes_examples:
         page = DOCS / "api.md"
-        page.write_text(page.read_text(encoding="utf-8").replace(example, shown), encoding="utf-8")
+        page.write_text(
+            page.read_text(encoding="utf-8").replace(example, rendered), encoding="utf-8"
+        )
     else:
-        assert shown == example
+        assert rendered == example
     assert len(lines) == len(PRINTED.findall(example)) > 0
 
 

@@ -94,7 +94,7 @@ class GivenPass:
         _check("activations", layer=(layer, n_layers), token=(query.token, len(pieces)))
         at = LayerRow(query.stack, layer, query.token)
         found = await self._engines.activations(self._ids, at, self._caller)
-        shown = LayerActivations(
+        result = LayerActivations(
             stack=query.stack,
             layer=layer,
             token=query.token,
@@ -107,16 +107,16 @@ class GivenPass:
             ],
         )
         if not in_encoder:
-            self._add_logits(shown, found[-1])
-        return shown
+            self._add_logits(result, found[-1])
+        return result
 
-    def _add_logits(self, shown: LayerActivations, output: Activation) -> None:
+    def _add_logits(self, activations: LayerActivations, output: Activation) -> None:
         logits = output.vector.astype(np.float64)
         highest = logits.max()
         log_sum_exp = float(highest + np.log(np.exp(logits - highest).sum()))
         best = np.argsort(-logits, kind="stable")[:N_LIKELIEST]
-        shown.log_sum_exp = log_sum_exp
-        shown.logits = [
+        activations.log_sum_exp = log_sum_exp
+        activations.logits = [
             LikelyLogit(
                 self._codec.piece(int(token)),
                 float(logits[token]),

@@ -229,14 +229,14 @@ class EngineThread:
             segment.admitted = now
             self._in_flight.add(segment)
 
-    def _news(self, progress: list[Progress]) -> list[Callable[[], None]]:
-        news: list[Callable[[], None]] = []
+    def _progress_updates(self, progress: list[Progress]) -> list[Callable[[], None]]:
+        updates: list[Callable[[], None]] = []
         for job_id, ids in progress:
             segment = self._in_flight.segments.get(job_id)
             if segment and len(ids) > segment.n_reported:  # a retried segment starts over
                 segment.n_reported = len(ids)
-                news.append(partial(segment.progress, ids))
-        return news
+                updates.append(partial(segment.progress, ids))
+        return updates
 
     def _answers(self, finished: list[Finished], now: float) -> list[Callable[[], None]]:
         answers: list[Callable[[], None]] = []

@@ -48,6 +48,6 @@ def _check_vocabulary(side: str, ids: Sequence[int], vocab_size: int) -> None:
 
 def grown(prefixes: Iterable[tuple[int, list[int]]], reported: dict[int, int]) -> list[Progress]:
     """Return the prefixes, by job id, that are longer than `reported`, and update `reported`."""
-    news = [Progress(key, ids) for key, ids in prefixes if len(ids) > reported.get(key, 0)]
-    reported.update((one.job_id, len(one.ids)) for one in news)
-    return news
+    updates = [Progress(key, ids) for key, ids in prefixes if len(ids) > reported.get(key, 0)]
+    reported.update((one.job_id, len(one.ids)) for one in updates)
+    return updates

@@ -71,13 +71,13 @@ class FakeEngine:
 
     def progress(self) -> list[Progress]:
         """The next token of each streaming job, while there is one."""
-        news = []
+        updates = []
         for job, left in self._left.values():
             ids = list(reversed(job.source_ids[1:-1]))
             n_certain = self._n_steps(job) - left
             if job.stream and 0 < n_certain <= len(ids):
-                news.append(Progress(job.id, ids[:n_certain]))
-        return news
+                updates.append(Progress(job.id, ids[:n_certain]))
+        return updates
 
     def release(self, n_steps: int = 1000) -> None:
         """Let this many steps pass the gate, if there is one."""

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from app.cli.main import main
 from tests.app.asking import content
-from tests.app.routes.test_translate_stream import parse, told
+from tests.app.routes.test_translate_stream import parse, streamed_text
 from tests.app.server_process import serving
 from tests.app.wire.test_problems import problem
 from tests.firefox_model import write_registry
@@ -34,7 +34,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, kernels: None) -> Iterator[
         yield client
 
 
-def asked(client: httpx.Client, path: str = "/translate", **body: Any) -> dict[str, Any]:
+def post(client: httpx.Client, path: str = "/translate", **body: Any) -> dict[str, Any]:
     return content(client.post(path, json={"source": "en", "target": "fr"} | body))
 
 
@@ -51,11 +51,11 @@ def test_a_stream_is_the_answer_in_parts(
     body: dict[str, Any] = {
         "text": TEXTS, "source": source, "target": target, "beam_size": beam_size
     }  # fmt: skip
-    answer = asked(client, **body)
+    answer = post(client, **body)
     events = list(parse(client.post("/translate", json=body | {"stream": True}).text))
     assert events[-1] == ("done", answer)
     for index, translation in enumerate(answer["translations"]):
-        assert told(events, index) == translation["text"]
+        assert streamed_text(events, index) == translation["text"]
 
 
 @pytest.mark.parametrize("shortlist", [True, False])
@@ -65,9 +65,9 @@ def test_answers_are_the_same_in_any_company(client: httpx.Client, shortlist: bo
         for text in TEXTS
         for beam_size in (1, 3)
     ]
-    alone = [asked(client, **body) for body in bodies]
+    alone = [post(client, **body) for body in bodies]
     with ThreadPoolExecutor(12) as pool:
-        together = list(pool.map(lambda body: asked(client, **body), bodies * 2))
+        together = list(pool.map(lambda body: post(client, **body), bodies * 2))
     assert together == alone * 2
 
 
@@ -76,12 +76,12 @@ def test_a_glossary_has_words_outside_of_the_shortlist(
     client: httpx.Client, beam_size: int
 ) -> None:
     # The shortlist has the first 56 pieces of 60, and those of the source.
-    [answer] = asked(client, text="w7 w12 w9 w30", glossary={"w12": "w58"}, beam_size=beam_size)[
+    [answer] = post(client, text="w7 w12 w9 w30", glossary={"w12": "w58"}, beam_size=beam_size)[
         "translations"
     ]
     assert "w58" in words_of(answer["text"])
     assert "glossary_unmet" not in answer["flags"]
-    [flagged] = asked(client, text="w7 w12 w9 w30", glossary={"w12": "漢字"}, beam_size=beam_size)[
+    [flagged] = post(client, text="w7 w12 w9 w30", glossary={"w12": "漢字"}, beam_size=beam_size)[
         "translations"
     ]
     assert ("漢字" in flagged["text"]) != ("glossary_unmet" in flagged["flags"])
@@ -90,12 +90,12 @@ def test_a_glossary_has_words_outside_of_the_shortlist(
 def test_a_score_is_over_the_whole_vocabulary(client: httpx.Client) -> None:
     for text in TEXTS:
         found = {
-            shortlist: asked(client, text=text, shortlist=shortlist, attention=True)
+            shortlist: post(client, text=text, shortlist=shortlist, attention=True)
             for shortlist in (True, False)
         }
         for shortlist, answer in found.items():
             [translation] = answer["translations"]
-            scored = asked(client, "/score", text=text, translation=translation["text"])
+            scored = post(client, "/score", text=text, translation=translation["text"])
             [segment], [given] = translation["segments"], scored["scores"][0]["segments"]
             ours = [one["log_prob"] for one in segment["target_tokens"] if one["piece"] != "</s>"]
             theirs = [one["log_prob"] for one in given["target_tokens"]][: len(ours)]
@@ -108,11 +108,11 @@ def test_a_score_is_over_the_whole_vocabulary(client: httpx.Client) -> None:
 
 def test_a_recurrent_decoder_is_explained_without_attention(client: httpx.Client) -> None:
     text = TEXTS[1]
-    answer = asked(
+    answer = post(
         client, "/explain", text=text, attention={"kind": "cross", "head": 0, "token": 0},
         activations={"stack": "decoder", "token": 1},
     )  # fmt: skip
-    assert answer["text"] == asked(client, text=text)["translations"][0]["text"]
+    assert answer["text"] == post(client, text=text)["translations"][0]["text"]
     names = {one["sublayer"] for one in answer["activations"]["vectors"]}
     assert "ssru" in names
     assert "self_attention" not in names
@@ -129,9 +129,9 @@ def test_a_recurrent_decoder_is_explained_without_attention(client: httpx.Client
 
 
 def test_two_models_translate_through_english(client: httpx.Client) -> None:
-    answer = asked(client, text=TEXTS, source="fr", target="de")
-    first = asked(client, text=TEXTS, source="fr", target="en")["translations"]
-    second = asked(client, text=[one["text"] for one in first], target="de")["translations"]
+    answer = post(client, text=TEXTS, source="fr", target="de")
+    first = post(client, text=TEXTS, source="fr", target="en")["translations"]
+    second = post(client, text=[one["text"] for one in first], target="de")["translations"]
     assert answer["model"] == "firefox-fr-en+firefox-en-de"
     for through, one, other in zip(answer["translations"], first, second, strict=True):
         assert through["pivot"] == "en"
@@ -141,12 +141,12 @@ def test_two_models_translate_through_english(client: httpx.Client) -> None:
 
 def test_flags_tell_what_is_known(client: httpx.Client) -> None:
     text = TEXTS[2]
-    [capped] = asked(client, text=text, max_target_tokens=2)["translations"]
+    [capped] = post(client, text=text, max_target_tokens=2)["translations"]
     assert "length_capped" in capped["flags"]
     assert len(words_of(capped["text"])) <= 2
-    [unread] = asked(client, text=f"{text} \U0001f600")["translations"]
+    [unread] = post(client, text=f"{text} \U0001f600")["translations"]
     assert "\U0001f600" in unread["text"] or unread["flags"]
-    [copied] = asked(client, text="漢字")["translations"]
+    [copied] = post(client, text="漢字")["translations"]
     assert (copied["text"], copied["flags"]) == ("漢字", ["copied_source"])
 
 

@@ -52,8 +52,8 @@ def sentences_with_tags(draw: st.DrawFn) -> str:
         if not words or not depth or draw(st.booleans()):
             return " ".join(words) + draw(BETWEEN_WORDS)
         start, end = sorted(draw(st.tuples(*[st.integers(0, len(words))] * 2)))
-        name, said = draw(st.sampled_from(["b", "i", "a", "em", "span"])), draw(SAID)
-        element = f"<{name}{said}>{tagged(words[start:end], depth - 1)}</{name}>"
+        name, attributes = draw(st.sampled_from(["b", "i", "a", "em", "span"])), draw(SAID)
+        element = f"<{name}{attributes}>{tagged(words[start:end], depth - 1)}</{name}>"
         before, after = tagged(words[:start], depth - 1), tagged(words[end:], depth - 1)
         return " ".join(part for part in (before, element, after) if part)
 
@@ -62,7 +62,7 @@ def sentences_with_tags(draw: st.DrawFn) -> str:
 
 def element(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds(
-        lambda name, said, content: f"<{name}{said}>{content}</{name}>",
+        lambda name, attributes, content: f"<{name}{attributes}>{content}</{name}>",
         st.sampled_from(["p", "div", "li", "td", "h1"]), SAID, inner,
     )  # fmt: skip
 

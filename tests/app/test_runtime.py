@@ -98,16 +98,16 @@ async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -
     async with models.serving() as (app, client):
         lifecycle: Lifecycle = app.state.lifecycle
         before = [lifecycle.started]
-        asked = asyncio.create_task(client.post("/translate", json=BODY))
+        request = asyncio.create_task(client.post("/translate", json=BODY))
         await until(lambda: before[0].gauges().batch_size == 1)
         assert await lifecycle.reload() is lifecycle.started is not before[0]
         answer = await client.post("/translate", json=BODY)
         assert answer.status_code == 200
         assert sum(map(len, new.admitted)) == 2  # the warm-up, and this one
-        assert not asked.done()
+        assert not request.done()
         assert models.n_settled == 1
         old.release(1000)
-        assert (await asked).json()["translations"] == answer.json()["translations"]
+        assert (await request).json()["translations"] == answer.json()["translations"]
         await until(lambda: models.n_settled == 2)
         assert not before[0].alive
         before.clear()
@@ -161,12 +161,12 @@ async def test_an_unfinished_request_is_served_by_the_new_models(models: Models)
         lifecycle: Lifecycle = app.state.lifecycle
         before = lifecycle.started
         # httpx's ASGI transport hands over a body piece by piece, as it is asked for.
-        asked = asyncio.create_task(client.post("/translate", content=slowly()))
+        request = asyncio.create_task(client.post("/translate", content=slowly()))
         await begun.wait()
         await lifecycle.reload()
         await until(lambda: not before.alive)
         rest.set()
-        assert (await asked).status_code == 200
+        assert (await request).status_code == 200
 
 
 async def test_a_failed_load_leaves_everything_unchanged(models: Models) -> None:

@@ -298,13 +298,13 @@ async def test_a_request_holds_its_model_over_a_reload(serve: Serve, shelf: Path
         await answered(client, text="cat", source="en", target="de")
         old = runtime_of(client)
         texts = ["the cat sees the old dog"] * 100
-        asked = asyncio.create_task(
+        request = asyncio.create_task(
             client.post("/translate", json={"text": texts, "source": "en", "target": "de"})
         )
         while not any(slot.n_leases for slot in old.shelf.slots):
             await asyncio.sleep(0.001)
         await lifecycle_of(client).reload()
-        assert len(content(await asked)["translations"]) == 100
+        assert len(content(await request)["translations"]) == 100
 
 
 async def test_languages_limit_what_is_served(
@@ -337,16 +337,16 @@ async def test_a_script_that_no_model_writes_is_refused_in_every_dialect(
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"pin": "fr-es"}, "'pin': no model 'fr-es' in .*; there are: en-de, fr-en"),
         ({"models": "nowhere"}, "nowhere: No such file or directory; expected a folder of models"),
     ],
 )
 def test_missing_models_are_reported_at_the_start(
-    shelf: Path, settings: dict[str, str], said: str
+    shelf: Path, settings: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(Exception, match=said):
+    with pytest.raises(Exception, match=message):
         load_runtime(Settings.parse(**{"models": shelf} | settings), Metrics())
 
 

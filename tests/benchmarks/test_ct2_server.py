@@ -42,8 +42,8 @@ def run_with(batcher: MicroBatcher, work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def ask_all(batcher: MicroBatcher, sources: list[list[str]]) -> list[Any]:
-    asked = (batcher.translate(source) for source in sources)
-    return await asyncio.gather(*asked, return_exceptions=True)
+    responses = (batcher.translate(source) for source in sources)
+    return await asyncio.gather(*responses, return_exceptions=True)
 
 
 def test_concurrent_requests_form_batches_up_to_the_maximum() -> None:

@@ -20,15 +20,15 @@ JOBS = [Job(index, (2, *range(300, 301 + index % 6), 0), OPTIONS) for index in r
 
 
 def test_differences_by_hand() -> None:
-    wanted = dict.fromkeys(range(5), ONE)
-    found = wanted | {
+    expected = dict.fromkeys(range(5), ONE)
+    found = expected | {
         1: replace(ONE, ids=(5, 7)),
         2: replace(ONE, score=-0.5),
         3: replace(ONE, log_probs=(-0.2, -0.1, -0.3)),
         4: replace(ONE, capped=True),
     }
-    assert Difference.between(wanted, wanted) == Difference(5, 0, 0, 0.0)
-    difference = Difference.between(wanted, found)
+    assert Difference.between(expected, expected) == Difference(5, 0, 0, 0.0)
+    difference = Difference.between(expected, found)
     assert (difference.sentences, difference.tokens, difference.scores) == (5, 2, 2)
     assert difference.largest == pytest.approx(0.1)
 
@@ -41,9 +41,9 @@ def test_a_sentence_that_is_missing_is_noticed() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_every_run_answers_exactly_its_sentences(tiny_checkpoint: Path, seed: int) -> None:
     engine = EagerEngine(load_model(load_checkpoint(tiny_checkpoint)))
-    wanted = batched([engine], JOBS, 1)
+    expected = batched([engine], JOBS, 1)
     for found in (batched([engine], JOBS), arriving(engine, JOBS, seed)):
-        difference = Difference.between(wanted, found)
+        difference = Difference.between(expected, found)
         assert (difference.sentences, difference.tokens) == (30, 0)
         assert difference.largest < 1e-5
 

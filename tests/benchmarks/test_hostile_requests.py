@@ -12,7 +12,7 @@ from benchmarks.attacked import Attacked
 from benchmarks.hostile_connections import attacked_by
 from benchmarks.hostile_inputs import FORMS
 from benchmarks.hostile_json import KINDS, bodies
-from benchmarks.hostile_requests import SMALLER, attacks, crowd_of_streams, parser_attacked
+from benchmarks.hostile_requests import SMALLER, attacks, many_streams, parser_attacked
 
 FINE = Attacked("text", 10**8, statuses=Counter({200: 3, 504: 1}), probe=0.2, grown=10**6)
 
@@ -80,7 +80,7 @@ def test_attacks_on_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:
     """Checks all bounds except times, which depend on the load of the machine."""
     for attack in (
         parser_attacked("html", tiny_checkpoint, 2.0, 4),
-        crowd_of_streams(tiny_checkpoint, 2.0, 2),
+        many_streams(tiny_checkpoint, 2.0, 2),
     ):
         assert set(attack.statuses) <= {200, 429, 504}
         assert attack.statuses

@@ -96,9 +96,9 @@ def test_the_worker_loads_the_model_and_searches_as_the_other_servers(
     done = subprocess.run(
         [*server.command, "5000"], env=environment, capture_output=True, text=True, check=True
     )
-    said = json.loads(done.stdout)
-    assert said["arguments"][-2:] == ["--port", "5000"]
-    [[source, target, search]] = said["loaded"]
+    report = json.loads(done.stdout)
+    assert report["arguments"][-2:] == ["--port", "5000"]
+    [[source, target, search]] = report["loaded"]
     assert (source, target) == ("en", "fr")
     config = load_checkpoint(tiny_checkpoint).config
     assert search == {

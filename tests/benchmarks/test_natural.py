@@ -21,8 +21,8 @@ def test_translations_end_near_the_length_of_their_source(tmp_path: Path) -> Non
     texts = read_sentences(tmp_path / "natural.txt")
     assert len(texts) == len(WORDS)
     assert {path.name for path in tmp_path.iterdir()} == {"natural", "natural.txt"}
-    wanted = lengths_of_sentences(WORDS)
-    assert [len(ids) for ids in sources_of_lengths(loaded, wanted)] == wanted
+    lengths = lengths_of_sentences(WORDS)
+    assert [len(ids) for ids in sources_of_lengths(loaded, lengths)] == lengths
 
 
 def test_every_worker_gets_enough_batches() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import crowd, overload
-from benchmarks.crowd import PROBE_INTERVAL, Crowd, Probes, probing
+from benchmarks import clients, overload
+from benchmarks.clients import PROBE_INTERVAL, ClientPool, Probes, probing
 from benchmarks.load import Load, Outcome, percentile, request_bytes
 from benchmarks.options import Setup
 from benchmarks.overload import Finding, Overload
@@ -39,21 +39,21 @@ def test_p99_of_few_and_of_failures() -> None:
 
 
 @pytest.mark.parametrize("stay", [False, True])
-def test_a_crowd_counts_statuses(stay: bool) -> None:
-    async def ask() -> Crowd:
+def test_a_pool_of_clients_counts_statuses(stay: bool) -> None:
+    async def ask() -> ClientPool:
         answering = Answering(seconds=0.005)
         server = await asyncio.start_server(answering.serve, "127.0.0.1", 0)
         requests = [request_bytes({"text": text}) for text in ("a", "refuse")]
-        crowd = Crowd(server.sockets[0].getsockname()[1], requests)
-        async with crowd.of(2, stay=stay):
-            while min(len(crowd.latencies), crowd.statuses["429"]) <= 2:
+        pool = ClientPool(server.sockets[0].getsockname()[1], requests)
+        async with pool.run(2, stay=stay):
+            while min(len(pool.latencies), pool.statuses["429"]) <= 2:
                 await asyncio.sleep(0.01)
         server.close()
-        return crowd
+        return pool
 
-    crowd = asyncio.run(ask())
-    assert crowd.statuses["200"] == len(crowd.latencies) > 2
-    assert crowd.n_errors == crowd.statuses["429"] > 2
+    pool = asyncio.run(ask())
+    assert pool.statuses["200"] == len(pool.latencies) > 2
+    assert pool.n_errors == pool.statuses["429"] > 2
 
 
 def test_goodput_is_relative_to_the_peaks_around_it() -> None:
@@ -80,7 +80,7 @@ def test_overloads_are_multiples_of_a_peak(monkeypatch: pytest.MonkeyPatch, stub
 
     monkeypatch.setattr(overload, "put", put)
     monkeypatch.setattr(overload, "ONSET", 0.0)
-    monkeypatch.setattr(crowd, "DRIP_INTERVAL", 0.05)
+    monkeypatch.setattr(clients, "DRIP_INTERVAL", 0.05)
     monkeypatch.setattr(Setup, "server", lambda *_: stub)
     monkeypatch.setattr(overload, "request_fields", lambda *_: {})
     monkeypatch.setattr(overload, "ROUNDS", 2)

@@ -30,7 +30,7 @@ def test_the_spans_of_a_fault_are_underlined_and_described(page: Page) -> None:
     assert page.each("#translation .fault", "textContent") == ["43"]
     assert set(page.each(".fault", "title")) == {message}
     assert set(page.each("#translation .fault .w", "title")) == {message}
-    assert any(message in said for said in page.each("#flags li", "textContent"))
+    assert any(message in item for item in page.each("#flags li", "textContent"))
     assert page.translation == "A dog. The cat sees 43 dogs."
     lines = "return getComputedStyle(document.querySelector(arguments[0])).textDecorationStyle"
     assert page.run(lines, "#mirror .fault") == "wavy"

@@ -28,14 +28,14 @@ def page(unvisited: Page) -> Page:
     return unvisited
 
 
-def asked(page: Page, route: str, **body: Any) -> Any:
+def post(page: Page, route: str, **body: Any) -> Any:
     body = {"text": TEXT, "source": "en", "target": "fr", "split_sentences": False} | body
     return httpx.post(f"{page.server}/{route}", json=body, timeout=60).raise_for_status().json()
 
 
 def weights(page: Page, kind: str, layer: int) -> list[list[list[float]]]:
-    wanted = {"kind": kind, "layers": [layer], "heads": "all"}
-    answer = asked(page, "translate", attention=wanted)
+    requested = {"kind": kind, "layers": [layer], "heads": "all"}
+    answer = post(page, "translate", attention=requested)
     [of_layer] = answer["translations"][0]["segments"][0]["attention"]["weights"]
     return list(of_layer)
 
@@ -91,31 +91,31 @@ def check_blocks(page: Page, **body: Any) -> set[str]:
         kind = "encoder" if in_encoder else "decoder" if is_masked else "cross"
         if (stack, kind) not in answers:
             at = {"token": 1 if in_encoder else 0}
-            answers[stack, kind] = asked(
+            answers[stack, kind] = post(
                 page, "explain", attention=at | {"kind": kind},
                 activations=at | {"stack": stack}, **body,
             )  # fmt: skip
         answer = answers[stack, kind]
-        layer, shown = answer["activations"], page.run(READ_BLOCK)
+        layer, block_view = answer["activations"], page.run(READ_BLOCK)
         vectors = {f"{one['sublayer']}.{one['name']}": one["vector"] for one in layer["vectors"]}
-        for name, first, length in shown["vectors"]:
-            told = "  ".join(formatted(number, 3) for number in vectors[name][:4])
-            assert first == f"{told} …", (block, name)
+        for name, first, length in block_view["vectors"]:
+            values = "  ".join(formatted(number, 3) for number in vectors[name][:4])
+            assert first == f"{values} …", (block, name)
             assert length == formatted(math.hypot(*vectors[name]), 2), (block, name)
-        if shown["weights"]:
-            assert shown["weights"] == [
+        if block_view["weights"]:
+            assert block_view["weights"] == [
                 [formatted(one["product"], 2), formatted(one["scaled"], 2),
                  "0" if one["seen"] else "−∞", formatted(one["weight"], 4)]
                 for one in answer["attention"]["columns"]
             ], block  # fmt: skip
-        if shown["logits"]:
-            assert [row[0] for row in shown["logits"]] == [
+        if block_view["logits"]:
+            assert [row[0] for row in block_view["logits"]] == [
                 formatted(one["logit"], 3) for one in layer["logits"]
             ]
-            assert [row[2] for row in shown["logits"]] == [
+            assert [row[2] for row in block_view["logits"]] == [
                 f"{formatted(one['probability'], 2, scale=100)}%" for one in layer["logits"]
             ]
-        assert any(shown.values()), block
+        assert any(block_view.values()), block
     return blocks
 
 
@@ -130,9 +130,9 @@ def test_the_heat_map_has_a_cell_for_every_weight(page: Page, kind: str, layer: 
     # Its last cell is told with its weight, here by the keyboard.
     canvas = page.find("canvas.heat")
     canvas.send_keys(*["\ue015"] * size[0], *["\ue014"] * size[1])
-    told = page.find(".readout").text.rpartition(": ")[2]
+    readout = page.find(".readout").text.rpartition(": ")[2]
     mean = sum(head[-1][-1] for head in of_layer) / len(of_layer)
-    assert float(told) == pytest.approx(mean, abs=1e-3)
+    assert float(readout) == pytest.approx(mean, abs=1e-3)
 
 
 def test_heads_and_layers_look_different(page: Page) -> None:
@@ -208,15 +208,15 @@ def test_the_numbers_of_the_attention_step_are_the_apis(page: Page) -> None:
         choose(page, "step-token", token)
         choose(page, "step-head", head)
         expected = weights(page, "cross", 1)[head][token]
-        wanted = {"kind": "cross", "head": head, "token": token}
-        columns = asked(page, "explain", attention=wanted)["attention"]["columns"]
+        requested = {"kind": "cross", "head": head, "token": token}
+        columns = post(page, "explain", attention=requested)["attention"]["columns"]
 
-        def told() -> list[float]:
+        def displayed() -> list[float]:
             return [float(weight) for weight in page.each(".products .weight", "dataset.weight")]
 
-        shown = [one["weight"] for one in columns]
-        wait_for("the numbers", lambda shown=shown: told() == shown)  # type: ignore[misc]
-        assert told() == pytest.approx(expected, abs=5.1e-5)
+        answered = [one["weight"] for one in columns]
+        wait_for("the numbers", lambda answered=answered: displayed() == answered)  # type: ignore[misc]
+        assert displayed() == pytest.approx(expected, abs=5.1e-5)
         products = [row.split() for row in page.each(".products tbody tr", "innerText")]
         for row, column in zip(products, columns, strict=True):
             assert formatted(column["product"], 2) in row
@@ -226,7 +226,7 @@ def test_the_numbers_of_the_attention_step_are_the_apis(page: Page) -> None:
 def test_the_search_is_drawn_as_it_went(page: Page) -> None:
     page.go(f"#/inside{STATE}")
     wait_for("the tree", lambda: page.all(".tree .node"))
-    answer = asked(page, "explain")
+    answer = post(page, "explain")
     steps = answer["search"]["steps"]
     assert len(page.all(".tree .node")) == sum(len(step["beams"]) for step in steps)
     assert answer["text"] in page.find("#figure-search .readout").text
@@ -234,7 +234,7 @@ def test_the_search_is_drawn_as_it_went(page: Page) -> None:
     first = [one["piece"].strip("▁") for one in steps[0]["beams"][0]["likeliest"]]
     assert likeliest == first
     choose(page, "beams", 1)
-    n_steps = len(asked(page, "explain", beam_size=1)["search"]["steps"])
+    n_steps = len(post(page, "explain", beam_size=1)["search"]["steps"])
     wait_for("one beam", lambda: len(page.all(".tree .node")) == n_steps)
 
 
@@ -298,7 +298,7 @@ def test_the_positions_are_the_models(page: Page) -> None:
     page.all(".order button")[1].click()
     order = ["The", "is", "house", "green."]
     wait_for("another order", lambda: page.each(".words label", "innerText") == order)
-    expected = asked(page, "translate", text=" ".join(order))["translations"][0]["text"]
+    expected = post(page, "translate", text=" ".join(order))["translations"][0]["text"]
     wait_for("its translation", lambda: page.all(".before-after dd")[1].text == expected)
 
 

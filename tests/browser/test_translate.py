@@ -13,7 +13,7 @@ from tests.browser.driving import Page, wait_for
 TEXT = "The house is green. Where is the station?"
 
 
-def asked(page: Page, **body: object) -> dict[str, object]:
+def translate(page: Page, **body: object) -> dict[str, object]:
     answer = httpx.post(f"{page.server}/translate", json={"target": "fr"} | body, timeout=60)
     translation: dict[str, object] = answer.raise_for_status().json()["translations"][0]
     return translation
@@ -21,7 +21,7 @@ def asked(page: Page, **body: object) -> dict[str, object]:
 
 def test_typing_translates(page: Page) -> None:
     page.type(TEXT)
-    assert page.translated(TEXT) == asked(page, text=TEXT)["text"]
+    assert page.translated(TEXT) == translate(page, text=TEXT)["text"]
     assert "English" in page.find("#detected").text
     assert len(page.all("#translation .s")) == len(page.all("#mirror .s")) == 2
     page.type(Keys.BACKSPACE * len(TEXT))
@@ -30,12 +30,12 @@ def test_typing_translates(page: Page) -> None:
 
 def test_languages_swap(page: Page) -> None:
     page.type("The house is green.")
-    said = page.translated("The house is green.")
+    translation = page.translated("The house is green.")
     page.find("#swap").click()
-    page.translated(said)
+    page.translated(translation)
     assert page.find("#source-language").get_attribute("value") == "fr"
     assert page.find("#target-language").get_attribute("value") == "en"
-    assert page.translation == asked(page, text=said, source="fr", target="en")["text"]
+    assert page.translation == translate(page, text=translation, source="fr", target="en")["text"]
 
 
 def test_a_text_in_the_target_language_turns_the_target_round(page: Page) -> None:
@@ -52,9 +52,9 @@ def test_a_sentence_has_alternatives_and_the_choice_can_be_undone(page: Page) ->
     wait_for("alternatives", lambda: len(page.all("#alternatives li")) > 1)
     texts = [one.text for one in page.all("#alternatives li button span")]
     scores = [one.text for one in page.all("#alternatives li small")]
-    wanted = asked(page, text="The house is green.", source="en", beam_size=4, alternatives=3)
-    others = [one["text"] for one in wanted["alternatives"]]  # type: ignore[attr-defined]
-    looks = [" ".join(one.split()) for one in (str(wanted["text"]), *others)]
+    answer = translate(page, text="The house is green.", source="en", beam_size=4, alternatives=3)
+    others = [one["text"] for one in answer["alternatives"]]  # type: ignore[attr-defined]
+    looks = [" ".join(one.split()) for one in (str(answer["text"]), *others)]
     assert texts == list(dict.fromkeys(looks))  # as they look, each once
     assert all("score -" in score for score in scores)
     page.all("#alternatives li button")[1].click()
@@ -124,11 +124,11 @@ def test_at_first_there_is_nothing_to_undo(page: Page) -> None:
 
 def test_an_address_reproduces_what_is_there(page: Page) -> None:
     page.type(TEXT)
-    said = page.translated(TEXT)
+    translation = page.translated(TEXT)
     address = page.driver.current_url
     page.driver.get("about:blank")
     page.driver.get(address)
-    assert page.translated(TEXT) == said
+    assert page.translated(TEXT) == translation
 
 
 def test_another_view_and_back_translates_nothing_again(page: Page) -> None:
@@ -193,28 +193,28 @@ def test_a_finger_links_words_and_a_button_opens_the_alternatives(page: Page) ->
 
 def test_the_request_is_shown_as_a_program_sends_it(page: Page) -> None:
     page.type("The house is green.")
-    said = page.translated("green.")
+    translation = page.translated("green.")
     page.find("#exchange summary").click()
 
-    def shown() -> dict[str, object]:
+    def displayed() -> dict[str, object]:
         found: dict[str, object] = json.loads(page.find("#exchange code").text)
         return found
 
-    body = shown()
+    body = displayed()
     assert body == {"text": "The house is green.", "source": "auto", "target": "fr"}
     page.run("document.querySelector('#exchange [value=\"exchange.answer\"]').click()")
     answer = httpx.post(f"{page.server}/translate", json=body, timeout=60).json()
-    assert shown()["translations"] == answer["translations"]
-    assert said == answer["translations"][0]["text"]
+    assert displayed()["translations"] == answer["translations"]
+    assert translation == answer["translations"][0]["text"]
     page.run("document.querySelector('#exchange [value=\"curl\"]').click()")
     assert page.find("#exchange code").text.startswith(f"curl {page.server}/translate")
 
 
 def test_a_browser_keeps_translations_and_glossaries(page: Page) -> None:
     page.type("The house is green.")
-    said = page.translated("green.")
+    translation = page.translated("green.")
     page.find("#saved summary").click()
-    wait_for("the entry", lambda: said in page.find("#saved").text)
+    wait_for("the entry", lambda: translation in page.find("#saved").text)
     page.find("#glossary-open").click()
     page.all("#glossary-rows input")[0].send_keys("house")
     page.find("#glossary-name").send_keys("mine")
@@ -222,7 +222,7 @@ def test_a_browser_keeps_translations_and_glossaries(page: Page) -> None:
     page.go("")
     page.find("#saved summary").click()
     page.find("#saved li button").click()
-    assert page.translated("green.") == said
+    assert page.translated("green.") == translation
     page.find("#glossary-open").click()
     page.run(
         "const list = document.getElementById('glossary-choose'); list.value = 'mine';"
@@ -254,7 +254,7 @@ def test_a_file_is_translated(
     address = str(link.get_attribute("href"))
     text = httpx.get(address).raise_for_status().text
     if name == "a.txt":
-        assert text == f"{asked(page, text=content.strip(), source='en')['text']}\n"
+        assert text == f"{translate(page, text=content.strip(), source='en')['text']}\n"
     assert translated in link.text
     page.find("#files button").click()
     assert not page.all("#files li")
@@ -264,8 +264,8 @@ def test_the_reason_of_an_unreadable_file_is_shown(page: Page, tmp_path: Path) -
     page.expected_errors = ("translate_file",)
     (tmp_path / "broken.json").write_text("{")
     page.find("#file").send_keys(str(tmp_path / "broken.json"))
-    told = wait_for("the fault", lambda: page.all("#files .wrong"))[0]
-    assert told.text
+    message = wait_for("the fault", lambda: page.all("#files .wrong"))[0]
+    assert message.text
 
 
 def test_it_speaks_other_languages(page: Page) -> None:
@@ -312,14 +312,14 @@ speechSynthesis.cancel = () => spoken.push(null);
 def test_a_translation_is_read_aloud_by_a_voice_of_the_device(page: Page) -> None:
     page.run(VOICES)
     page.type("The house is green.")
-    said = page.translated("green.")
+    translation = page.translated("green.")
     button = wait_for("the button", lambda: page.all("#speak-target:not([hidden])"))[0]
     assert not page.find("#speak-source").is_displayed()  # its voice would send the text elsewhere
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
     button.click()
     assert page.run("return spoken.map((one) => one && [one.text, one.lang])") == [
-        [said, "fr-FR"],
+        [translation, "fr-FR"],
         None,
     ]
     button.click()

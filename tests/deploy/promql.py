@@ -42,9 +42,9 @@ def _labels(node: Any, exposed: Mapping[str, Labels]) -> Labels | None:
 def _grouped(node: promql.AggregateExpr, found: Labels) -> Labels:
     if node.modifier is None:
         return set()
-    wanted = set(node.modifier.labels)
-    _only(wanted, found, "what is grouped")
-    return wanted if node.modifier.type == promql.AggModifierType.By else found - wanted
+    grouping = set(node.modifier.labels)
+    _only(grouping, found, "what is grouped")
+    return grouping if node.modifier.type == promql.AggModifierType.By else found - grouping
 
 
 def _matched(node: promql.BinaryExpr, left: Labels | None, right: Labels | None) -> Labels | None:
@@ -71,7 +71,7 @@ def _called(node: promql.Call, arguments: list[Labels | None]) -> Labels | None:
     return found
 
 
-def _only(wanted: Labels, found: Labels, where: str) -> Labels:
-    if unknown := wanted - found:
+def _only(labels: Labels, found: Labels, where: str) -> Labels:
+    if unknown := labels - found:
         raise ValueError(f"no label {sorted(unknown)} in {where}")
     return found

@@ -34,8 +34,8 @@ def test_every_build_argument_is_described_with_its_default() -> None:
     arguments = re.findall(r"^ARG (\w+)=(.*)$", DOCKERFILE, re.MULTILINE)
     assert len(arguments) == 5
     for name, default in arguments:
-        said = "PyTorch's builds for CPUs" if name == "TORCH_INDEX_URL" else f"`{default}`"
-        assert f"| `{name}` | {said if default else ''}" in page
+        description = "PyTorch's builds for CPUs" if name == "TORCH_INDEX_URL" else f"`{default}`"
+        assert f"| `{name}` | {description if default else ''}" in page
 
 
 def test_the_base_is_named_where_dependabot_reads_it_and_by_digest_in_a_release() -> None:

@@ -80,11 +80,11 @@ def _same_units(
     one: Sequence[Quantity], other: Sequence[Quantity], translation: str, language: str
 ) -> bool:
     """Whether what the numbers of one text count is counted in the other, and nothing else."""
-    counted = {name for said in other for name in _family(said.unit)}
+    counted = {name for quantity in other for name in _family(quantity.unit)}
     by_reading: dict[str, set[tuple[frozenset[str], bool]]] = defaultdict(set)
-    for said in other:
-        for reading in said.readings:
-            by_reading[reading].add((said.unit, said.in_digits))
+    for quantity in other:
+        for reading in quantity.readings:
+            by_reading[reading].add((quantity.unit, quantity.in_digits))
     for unit, written, readings in {(x.unit, x.written, x.readings) for x in one if x.written}:
         found = {another for reading in readings for another in by_reading.get(reading, ())}
         if not found or any(_family(another) & _family(unit) for another, _ in found):
@@ -120,29 +120,30 @@ def _without_equals(
             waiting[reading].append(index)
     taken: set[int] = set()
     lost: list[Quantity] = []
-    for said in sorted(one, key=lambda said: not said.in_digits):
-        found = _free(said, other, waiting, taken)
+    for quantity in sorted(one, key=lambda quantity: not quantity.in_digits):
+        found = _free(quantity, other, waiting, taken)
         if found is not None:
             taken.add(found)
-        elif said.in_digits:
-            lost.append(said)
-    return lost, [said for at, said in enumerate(other) if said.in_digits and at not in taken]
+        elif quantity.in_digits:
+            lost.append(quantity)
+    free = (quantity for index, quantity in enumerate(other) if index not in taken)
+    return lost, [quantity for quantity in free if quantity.in_digits]
 
 
-def _may_be_word(said: Quantity) -> bool:
+def _may_be_word(quantity: Quantity) -> bool:
     """Whether a number is one that many languages write as a word in running text."""
     return any(
         reading.isdigit() and (int(reading) <= MAX_IN_WORDS or reading.strip("0") == "1")
-        for reading in said.readings
+        for reading in quantity.readings
     )
 
 
 def _free(
-    said: Quantity, other: Sequence[Quantity], waiting: dict[str, list[int]], taken: set[int]
+    quantity: Quantity, other: Sequence[Quantity], waiting: dict[str, list[int]], taken: set[int]
 ) -> int | None:
     """Return a number of the other text that a number may be, one in digits if there is one."""
     found: int | None = None
-    for reading in said.readings:
+    for reading in quantity.readings:
         places = waiting.get(reading, [])
         while places and places[-1] in taken:
             places.pop()

@@ -38,7 +38,7 @@ _IMPLIED = {
         ),
     },
 }
-"""Nouns that imply a number, a time or a length of time, and what says it in the other language."""
+"""Nouns that imply a number, a time or a length of time → a pattern of it in the translation."""
 
 
 def lacks_implied(source: str, translation: str, languages: Sequence[str]) -> bool:
@@ -47,8 +47,8 @@ def lacks_implied(source: str, translation: str, languages: Sequence[str]) -> bo
     if words_of(source).isdisjoint(NOUNS_OF_NUMBERS.get(here, ())):
         return False
     return any(
-        re.search(noun, source, re.IGNORECASE) and not re.search(said, translation, re.IGNORECASE)
-        for noun, said in _IMPLIED.get((here, there), {}).items()
+        re.search(noun, source, re.IGNORECASE) and not re.search(value, translation, re.IGNORECASE)
+        for noun, value in _IMPLIED.get((here, there), {}).items()
     )
 
 

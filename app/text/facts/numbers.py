@@ -82,8 +82,8 @@ def values_of(text: str, language: str) -> frozenset[int]:
     """Return the whole numbers that a text may have, in digits, words and Roman numerals."""
     return frozenset({
         *numbers_in_words(text, language),
-        *(int(Decimal(reading)) for said in quantities_in(text, language, True, False)
-          for reading in said.readings
+        *(int(Decimal(reading)) for quantity in quantities_in(text, language, True, False)
+          for reading in quantity.readings
           if reading.isdigit()),
         *(int(hour) for hour in re.findall(r"(\d{1,2})(?=[:h]|[ \u00a0]h)", text)),
         *(value for _, value in roman_numerals(text)),
@@ -244,6 +244,6 @@ def _time(time: ClockTime, *, halves_known: bool) -> Quantity:
     if not time.minute and time.may_be_length:
         readings += [f"{hour} h" for hour in time.hours]
     if not halves_known:
-        readings += [f"{time.shown % 12}:{time.minute:02} of 12"]
-        readings += [] if time.minute else [str(time.shown)]
+        readings += [f"{time.written_hour % 12}:{time.minute:02} of 12"]
+        readings += [] if time.minute else [str(time.written_hour)]
     return Quantity(tuple(readings), in_digits=True)

@@ -126,9 +126,9 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     if not times and all(one.value < MIN_IN_WORDS or one.value in there for one in read):
         return False
     values = values_of(translation, languages[-1])
-    shown = values | {int(digits) for digits in re.findall(r"\d{1,9}", translation)}
+    written = values | {int(digits) for digits in re.findall(r"\d{1,9}", translation)}
     not_paired = {primary_language(code) for code in languages} != {"en", "fr"}
-    if not all(says_time(translation, time, languages[-1], shown) for time in times):
+    if not all(says_time(translation, time, languages[-1], written) for time in times):
         return True
     lost = [
         one

@@ -153,14 +153,14 @@ def _of_rank(
 
 
 def _letters(source: str, raws: Mapping[int, str], translation: str) -> Iterator[tuple[Span, str]]:
-    wanted = {source[at] for at in raws if source[at].isalpha()}
-    if not wanted:
+    letters = {source[at] for at in raws if source[at].isalpha()}
+    if not letters:
         return
     waiting: dict[str, deque[str]] = defaultdict(deque)
-    for at, begin in _beginnings(source, wanted):
+    for at, begin in _beginnings(source, letters):
         if at in raws:
             waiting[begin].append(raws[at])
-    for at, begin in _beginnings(translation, wanted):
+    for at, begin in _beginnings(translation, letters):
         if waiting.get(begin):
             yield Span(at, at + 1), waiting[begin].popleft()
 
@@ -175,12 +175,12 @@ def _beginnings(text: str, letters: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def _equal(
-    wanted: Container[str], source: str, raws: Mapping[int, str], translation: str
+    characters: Container[str], source: str, raws: Mapping[int, str], translation: str
 ) -> Iterator[tuple[Span, str]]:
     """Yield the wanted characters, paired by rank: the second `<` with the second `<`."""
     ranks: dict[str, deque[str | None]] = defaultdict(deque)
     for at, character in enumerate(source):
-        if character in wanted:
+        if character in characters:
             ranks[character].append(raws.get(at))
     for at, character in enumerate(translation):
         if ranks.get(character) and (raw := ranks[character].popleft()):

@@ -81,8 +81,8 @@ def _places(
 ) -> tuple[list[Span], list[Span]]:
     read = _candidates(source, languages[0])
     written = _candidates(translation, languages[-1])
-    here = {span: _said(span.of(source), languages[0]) for span in read}
-    there = {span: _said(span.of(translation), languages[-1]) for span in written}
+    here = {span: _fact(span.of(source), languages[0]) for span in read}
+    there = {span: _fact(span.of(translation), languages[-1]) for span in written}
     is_short = len(source) + len(translation) <= MAX_CHARACTERS
     if is_short and max(len(read), len(written)) <= MAX_PLACES:
         alone = [([one], list[Span]()) for one in read] + [([], [one]) for one in written]
@@ -91,10 +91,11 @@ def _places(
             rest = _blank(source, ours), _blank(translation, theirs)
             if flag not in fact_faults(*rest, languages):
                 # The translation may have the same number, with another unit.
-                alike = [span for span, said in there.items() if [said] == [here[x] for x in ours]]
+                facts = [here[span] for span in ours]
+                alike = [span for span, fact in there.items() if [fact] == facts]
                 return ours, theirs or alike[:1]
-    lost = [span for span, said in here.items() if said not in there.values()]
-    added = [span for span, said in there.items() if said not in here.values()]
+    lost = [span for span, fact in here.items() if fact not in there.values()]
+    added = [span for span, fact in there.items() if fact not in here.values()]
     return (lost, added) if lost or added else (read, written)
 
 
@@ -116,7 +117,7 @@ def _with_unit(text: str, span: Span, language: str) -> Span:
     return Span(span.start, unit.end if unit else end)
 
 
-def _said(place: str, language: str) -> str:
+def _fact(place: str, language: str) -> str:
     """Return what identifies a place: its digits, else the numbers in words, else its words."""
     values = "".join(str(one.value) for one in spelt_out(place, language))
     return re.sub(r"\D", "", place) or values or place

@@ -33,9 +33,9 @@ class DocumentRequest(TranslationOptions):
         """
         name = PurePath((self.filename or uploaded).replace("\\", "/")).name
         # The official client names a format if it differs from the file's, such as txt for PDF.
-        wanted = (self.output_format or PurePath(name).suffix).lower().lstrip(".")
+        requested = (self.output_format or PurePath(name).suffix).lower().lstrip(".")
         written = PurePath(translated_name(name, "")).suffix.lower().lstrip(".")
-        if wanted != written:
+        if requested != written:
             raise InvalidRequestError.at(
                 "/output_format", f"Only {written or 'none'}, the format of the translation"
             )

@@ -37,8 +37,8 @@ def test_a_key_that_is_nearly_right_is_wrong(key: str) -> None:
 
 def test_nothing_shows_a_key() -> None:
     keys = Keys(["hush-hush"])
-    shown = repr(keys) + repr(vars(keys)) + repr(keys.client("hush-hush", "10.0.0.1"))
-    assert "hush" not in shown
+    representations = repr(keys) + repr(vars(keys)) + repr(keys.client("hush-hush", "10.0.0.1"))
+    assert "hush" not in representations
 
 
 BODY = {"text": "cat", "target": "fr"}

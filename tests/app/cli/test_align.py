@@ -142,8 +142,8 @@ def test_tuning_is_recorded(attend: Attend, tiny_checkpoint: Path, own: Path, go
 
 def test_tuning_prints_its_trials(attend: Attend, own: Path, gold: Path) -> None:
     printed = run(attend, own, "--gold", gold, "--tune")
-    for shown in ("the best 10 of 20", "grow-diag", "intersection", "tuned on these pairs"):
-        assert shown in printed
+    for line in ("the best 10 of 20", "grow-diag", "intersection", "tuned on these pairs"):
+        assert line in printed
     assert "cross-validated, each half tuned on the other: AER" in printed
 
 

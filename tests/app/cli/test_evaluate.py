@@ -55,8 +55,8 @@ def test_english_is_the_first_column(
     swapped.write_text("".join(f"{fr}\t{en}\n" for en, fr in pairs), encoding="utf-8")
     back = evaluate(attend, tiny_checkpoint, "--source", "fr", perfect)["files"][0]["bleu"]
     wrong = evaluate(attend, tiny_checkpoint, swapped)["files"][0]["bleu"]
-    told = evaluate(attend, tiny_checkpoint, "--columns", "FR,en", swapped)["files"][0]["bleu"]
-    assert told == pytest.approx(100)
+    bleu = evaluate(attend, tiny_checkpoint, "--columns", "FR,en", swapped)["files"][0]["bleu"]
+    assert bleu == pytest.approx(100)
     assert wrong < 50
     assert back < 50
 

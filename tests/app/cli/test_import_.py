@@ -84,10 +84,10 @@ def test_marians_own_format_with_the_languages_given(attend: Attend, tmp_path: P
     unsaid = attend("import", "marian", tmp_path / "opus", tmp_path / "ours")
     assert unsaid.exit_code == 1
     assert "use `attend import marian --source`" in unsaid.stderr
-    said = attend(
+    result = attend(
         "import", "marian", tmp_path / "opus", tmp_path / "ours", "--source", "en", "--target", "fr"
     )
-    assert said.stdout == f"wrote {tmp_path / 'ours'}: opus, en to fr\n"
+    assert result.stdout == f"wrote {tmp_path / 'ours'}: opus, en to fr\n"
     result = attend("translate", "--checkpoint", tmp_path / "ours", stdin="the weather is nice\n")
     assert result.exit_code == 0, result.stderr
 
@@ -120,9 +120,9 @@ def test_a_name_on_the_hub(
     hub.cut, hub.cut_after = WEIGHTS, [1000]  # resumed
     result = attend("import", "marian", "Helsinki-NLP/opus-mt-en-fr", tmp_path / "ours")
     assert result.stdout == f"wrote {tmp_path / 'ours'}: opus-mt-en-fr, en to fr\n", result.stderr
-    asked = [request.url.path.rpartition("/")[2] for request in hub.requests]
-    assert "tf_model.h5" not in asked
-    assert asked[-2:] == [WEIGHTS, WEIGHTS]
+    files = [request.url.path.rpartition("/")[2] for request in hub.requests]
+    assert "tf_model.h5" not in files
+    assert files[-2:] == [WEIGHTS, WEIGHTS]
     assert not list((tmp_path / "cache").rglob("*.safetensors"))
     n_before = len(hub.requests)
     again = attend("import", "marian", "Helsinki-NLP/opus-mt-en-fr", tmp_path / "ours")
@@ -134,7 +134,7 @@ def test_a_name_on_the_hub(
 
 
 @pytest.mark.parametrize(
-    ("verb", "model_type", "said"),
+    ("verb", "model_type", "message"),
     [
         ("marian", "bart", "model_type 'bart' (BART); attend imports only 'marian'"),
         ("marian", "m2m_100", "model_type 'm2m_100'; use `attend import m2m100`"),
@@ -148,14 +148,14 @@ def test_another_architecture_on_the_hub_is_refused_before_its_weights(
     serving: Callable[[Path], FakeHub],
     verb: str,
     model_type: str,
-    said: str,
+    message: str,
 ) -> None:
     folder = shutil.copytree(make_folder(), tmp_path / "theirs")
     change_json(folder / "config.json", model_type=model_type)
     hub = serving(folder)
     refused = attend("import", verb, "opus-mt-en-fr", tmp_path / "ours")
     assert refused.exit_code == 1
-    assert said in refused.stderr
+    assert message in refused.stderr
     assert not any(request.url.path.endswith(WEIGHTS) for request in hub.requests)
     assert not (tmp_path / "ours").exists()
 

@@ -36,9 +36,9 @@ def test_the_big_model_is_the_papers(attend: Attend) -> None:
 
 
 def test_a_checkpoint_is_printed_with_its_directions(attend: Attend, tiny_checkpoint: Path) -> None:
-    shown = attend("inspect", tiny_checkpoint)
-    assert shown.exit_code == 0
-    assert "name: tiny\ndirections: en → fr, fr → en\nsha256: " in shown.stdout
+    result = attend("inspect", tiny_checkpoint)
+    assert result.exit_code == 0
+    assert "name: tiny\ndirections: en → fr, fr → en\nsha256: " in result.stdout
     document = json.loads(attend("inspect", tiny_checkpoint, "--json").stdout)
     counted = sum(part["n_parameters"] * part["copies"] for part in document["parts"])
     assert counted == document["n_parameters"]

@@ -175,7 +175,7 @@ def test_a_repository_without_weights_is_reported(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("t5-small", "t5-small: neither a folder nor a name on the hub"),
         ("a/b/c", "neither a folder nor a name"),
@@ -184,12 +184,17 @@ def test_a_repository_without_weights_is_reported(
     ],
 )
 def test_an_unknown_name_is_refused(
-    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path, name: str, said: str
+    attend: Attend,
+    make_folder: MakeFolder,
+    serving: Serving,
+    tmp_path: Path,
+    name: str,
+    message: str,
 ) -> None:
     serving(make_folder())
     refused = attend("pull", name, tmp_path / "models")
     assert refused.exit_code == 1
-    assert said in refused.stderr
+    assert message in refused.stderr
 
 
 def test_revisions_are_checked(
@@ -283,9 +288,9 @@ def test_models_lists_models_that_do_not_load(
     weights.write_bytes(weights.read_bytes()[:-1])
     content = (tmp_path / "nan" / WEIGHTS).read_bytes()
     (tmp_path / "nan" / WEIGHTS).write_bytes(content[:-4] + b"\xff\xff\xff\x7f")
-    shown = attend("models", tmp_path, "--json")
-    assert shown.exit_code == 1
-    faults = {Path(row["folder"]).name: row["fault"] for row in json.loads(shown.stdout)}
+    result = attend("models", tmp_path, "--json")
+    assert result.exit_code == 1
+    faults = {Path(row["folder"]).name: row["fault"] for row in json.loads(result.stdout)}
     assert faults["fine"] is faults["nan"] is None
     assert "damaged" in faults["cut"]
     assert "an empty folder; attend serves" in faults["not-a-model"]
@@ -434,8 +439,8 @@ def test_models_shows_updates_only_on_request(
     (registry / "models.json").write_text(json.dumps(listing))
     plain = json.loads(attend("models", shelf, "--json").stdout)
     assert {one["update"] for one in plain} == {None}
-    asked = attend("models", shelf, "--json", "--updates", "--registry", registry)
-    assert {one["name"]: one["update"] for one in json.loads(asked.stdout)} == {
+    result = attend("models", shelf, "--json", "--updates", "--registry", registry)
+    assert {one["name"]: one["update"] for one in json.loads(result.stdout)} == {
         "firefox-en-fr": "firefox:en-fr/tiny", "firefox-en-de": "firefox:en-de/base",
         "firefox-fr-en": None,
     }  # fmt: skip

@@ -260,11 +260,11 @@ SLOW = {
 def test_requests_beyond_the_limit_are_aborted(tiny_checkpoint: Path) -> None:
     flags = ("--threads", "1", "--shutdown-timeout", "1", "--sentence-cache-bytes", "0")
     with serving(tiny_checkpoint, *flags) as (process, client), ThreadPoolExecutor() as pool:
-        asked = pool.submit(client.post, "/translate", json=SLOW)
+        future = pool.submit(client.post, "/translate", json=SLOW)
         until_admitted(client)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=120) == 0
-        answer = asked.result()
+        answer = future.result()
         _, logged = process.communicate(timeout=120)
     assert answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
     assert answer.json()["type"] == "urn:problem-type:attend:draining"
@@ -274,14 +274,14 @@ def test_requests_beyond_the_limit_are_aborted(tiny_checkpoint: Path) -> None:
 def test_a_second_signal_ends_it_at_once(tiny_checkpoint: Path) -> None:
     flags = ("--threads", "1", "--sentence-cache-bytes", "0")
     with serving(tiny_checkpoint, *flags) as (process, client), ThreadPoolExecutor() as p:
-        asked = p.submit(client.post, "/translate", json=SLOW)
+        future = p.submit(client.post, "/translate", json=SLOW)
         until_admitted(client)
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=120) == 128 + signal.SIGTERM
-        assert isinstance(asked.exception(), httpx.TransportError)
+        assert isinstance(future.exception(), httpx.TransportError)
 
 
 def test_a_reload_by_signal_and_by_the_admin_port(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -322,11 +322,11 @@ def test_the_log_says_at_start_where_and_what_is_odd(tiny_checkpoint: Path) -> N
         lines: list[dict[str, object]] = []
         while not lines or lines[-1]["event"] != "ready":
             lines.append(json.loads(process.stderr.readline()))
-        told = {line["event"]: line for line in lines}
-        assert told["ready"]["address"] == f"http://127.0.0.1:{port}"
-        assert told["no such setting"]["variable"] == "ATTEND_LOGLEVEL"
-        assert told["no such setting"]["meant"] == "ATTEND_LOG_LEVEL"
-        n_allowed = told["fewer connections"]["max_connections"]
+        events = {line["event"]: line for line in lines}
+        assert events["ready"]["address"] == f"http://127.0.0.1:{port}"
+        assert events["no such setting"]["variable"] == "ATTEND_LOGLEVEL"
+        assert events["no such setting"]["meant"] == "ATTEND_LOG_LEVEL"
+        n_allowed = events["fewer connections"]["max_connections"]
         assert isinstance(n_allowed, int)
         assert 1 <= n_allowed < 64
         idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]

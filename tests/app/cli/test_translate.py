@@ -226,9 +226,13 @@ def test_a_servers_flags_are_passed_on(attend: Attend, url: str) -> None:
     assert result.stderr == (
         "attend: line 2: length_capped\nattend: flags in 1 of 2 lines: length_capped 1\n"
     )
-    told, asked = Handler.requests
-    assert told["path"] == "/info"  # for want of a direction, its first
-    assert (asked["source"], asked["target"], asked["beam_size"]) == ("en", "fr", 3)
+    info, translation = Handler.requests
+    assert info["path"] == "/info"  # for want of a direction, its first
+    assert (translation["source"], translation["target"], translation["beam_size"]) == (
+        "en",
+        "fr",
+        3,
+    )
 
 
 @pytest.mark.parametrize(

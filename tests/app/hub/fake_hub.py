@@ -66,8 +66,8 @@ class FakeHub:
     def _file(self, name: str, request: httpx.Request) -> httpx.Response:
         content = self.served.get(name, self.files[name])
         status, headers = 200, {}
-        if self.ranges and (asked := request.headers.get("range")):
-            first = int(asked.removeprefix("bytes=").removesuffix("-"))
+        if self.ranges and (byte_range := request.headers.get("range")):
+            first = int(byte_range.removeprefix("bytes=").removesuffix("-"))
             if first >= len(content):
                 return httpx.Response(416)
             headers["Content-Range"] = f"bytes {first}-{len(content) - 1}/{len(content)}"

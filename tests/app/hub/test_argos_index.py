@@ -42,14 +42,14 @@ def server(answer: Any) -> FileServer:
 
 
 def test_the_index_is_at_an_address_or_in_a_folder(tmp_path: Path) -> None:
-    asked: list[str] = []
+    urls: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(str(request.url))
+        urls.append(str(request.url))
         return httpx.Response(200, json=INDEX)
 
     assert read_index(server(answer), URL) == PACKAGES
-    assert asked == [f"{URL}/index.json"]
+    assert urls == [f"{URL}/index.json"]
     (tmp_path / "index.json").write_text(json.dumps(INDEX))
     assert read_index(server(answer), str(tmp_path)) == PACKAGES
 

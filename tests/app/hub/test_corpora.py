@@ -56,11 +56,11 @@ def test_a_corpus_that_cannot_be_fetched_names_its_source() -> None:
 
 def test_a_download_that_breaks_is_resumed(tmp_path: Path) -> None:
     content = zipped()
-    asked: list[str | None] = []
+    ranges: list[str | None] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.headers.get("range"))
-        start = int((asked[-1] or "bytes=0-")[6:-1])
+        ranges.append(request.headers.get("range"))
+        start = int((ranges[-1] or "bytes=0-")[6:-1])
         if not start:
             return httpx.Response(200, stream=Broken(content[:300], breaks=True))
         headers = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
@@ -69,7 +69,7 @@ def test_a_download_that_breaks_is_resumed(tmp_path: Path) -> None:
 
     server = FileServer("http://x", httpx.MockTransport(answer), sleep=lambda _: None)
     path = fetch_archive(server, "http://x/anki/fra-eng.zip", tmp_path, lambda _: None)
-    assert asked == [None, "bytes=300-"]
+    assert ranges == [None, "bytes=300-"]
     assert path.read_bytes() == content
     assert list(archive_of(CORPORA, "tatoeba", "fr").read(path)) == PAIRS
 

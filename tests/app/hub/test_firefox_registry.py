@@ -82,8 +82,8 @@ class FakeRegistry:
         except KeyError:
             return httpx.Response(404)
         status, headers = 200, {}
-        if wanted := request.headers.get("range"):
-            first = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        if byte_range := request.headers.get("range"):
+            first = int(byte_range.removeprefix("bytes=").removesuffix("-"))
             if first >= len(content):
                 return httpx.Response(416)
             headers = {"Content-Range": f"bytes {first}-{len(content) - 1}/{len(content)}"}
@@ -122,17 +122,17 @@ def test_the_best_released_architecture_is_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "chosen"),
+    ("requested", "chosen"),
     [
         ("en-zh-Hant", "en-zh_hant"), ("EN_zh_TW", "en-zh_hant"), ("en-zh", "en-zh"),
         ("en-zh-CN", "en-zh"), ("zh-TW-en", "zh_hant-en"), ("no-en", "nb-en"), ("iw-en", "he-en"),
         ("en-pt-BR", "en-pt"), ("fra-eng", "fr-en"),
     ],
 )  # fmt: skip
-def test_a_pair_is_found_by_any_code_of_its_languages(asked: str, chosen: str) -> None:
+def test_a_pair_is_found_by_any_code_of_its_languages(requested: str, chosen: str) -> None:
     pairs = ["en-zh", "en-zh_hant", "zh_hant-en", "nb-en", "he-en", "en-pt", "fr-en"]
     registry = FakeRegistry([entry(pair) for pair in pairs]).read()
-    assert names(registry, f"firefox:{asked}") == [f"{chosen}/tiny"]
+    assert names(registry, f"firefox:{requested}") == [f"{chosen}/tiny"]
 
 
 def test_updates_are_found_by_the_origin() -> None:

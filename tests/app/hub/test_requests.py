@@ -46,9 +46,9 @@ def test_the_endpoint_and_the_token_are_of_the_environment(
     hub = Hub(transport=fake.transport())
     fake.faults = lambda _: httpx.Response(200, json=fake.info())
     list_files(hub, NAME, "main")
-    [asked] = fake.requests
-    assert str(asked.url).startswith(f"https://mirror.test/hub/api/models/{NAME}/revision/main")
-    assert asked.headers["Authorization"] == "Bearer hf_secret"
+    [request] = fake.requests
+    assert str(request.url).startswith(f"https://mirror.test/hub/api/models/{NAME}/revision/main")
+    assert request.headers["Authorization"] == "Bearer hf_secret"
 
 
 def test_the_token_does_not_follow_a_redirect_to_another_host(fake: FakeHub) -> None:
@@ -63,14 +63,14 @@ def test_the_token_does_not_follow_a_redirect_to_another_host(fake: FakeHub) -> 
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "token", "said"), cases(__file__, "each_refusal_says_what_to_do")
+    ("status", "code", "token", "message"), cases(__file__, "each_refusal_says_what_to_do")
 )
 def test_each_refusal_says_what_to_do(
-    fake: FakeHub, status: int, code: str, token: str | None, said: str
+    fake: FakeHub, status: int, code: str, token: str | None, message: str
 ) -> None:
     headers = {"X-Error-Code": code} if code else {}
     fake.faults = lambda _: httpx.Response(status, headers=headers)
-    with pytest.raises(PullError, match=said) as refused:
+    with pytest.raises(PullError, match=message) as refused:
         list_files(hub_of(fake, token), NAME, "main")
     assert str(refused.value).startswith(f"{NAME}: ")
     assert len(fake.requests) == 1
@@ -123,7 +123,7 @@ def test_the_answer_of_another_service_is_reported(fake: FakeHub, answer: httpx.
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"sha": "main"}, "commit 'main' is not a commit"),
         ({"siblings": [{"rfilename": "../../.profile", "size": 1, "blobId": "0"}]}, "file called"),
@@ -132,10 +132,10 @@ def test_the_answer_of_another_service_is_reported(fake: FakeHub, answer: httpx.
     ],
 )
 def test_a_listing_that_cannot_be_trusted_is_refused(
-    fake: FakeHub, change: dict[str, Any], said: str
+    fake: FakeHub, change: dict[str, Any], message: str
 ) -> None:
     fake.faults = lambda _: httpx.Response(200, json=fake.info() | change)
-    with pytest.raises(PullError, match=said):
+    with pytest.raises(PullError, match=message):
         list_files(hub_of(fake), NAME, "main")
 
 

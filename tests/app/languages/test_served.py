@@ -46,11 +46,11 @@ def test_several_directions(source: str | None, target: str | None, pointer: str
 
 def test_chinese_is_simplified_unless_its_region_has_the_traditional() -> None:
     both = Languages([("en", "zh-Hans"), ("en", "zh-Hant")])
-    for said, code in (
+    for requested, code in (
         ("zh", "zh-Hans"), ("ZH-HANS", "zh-Hans"), ("zho_Hant", "zh-Hant"), ("zh-HK", "zh-Hant"),
         ("cmn", "zh-Hans"), ("zh-CN", "zh-Hans"),
     ):  # fmt: skip
-        assert both.resolve("en", said) == ("en", code)
+        assert both.resolve("en", requested) == ("en", code)
 
 
 @pytest.mark.parametrize(

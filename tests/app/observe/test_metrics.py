@@ -39,7 +39,7 @@ def parse(text: str) -> Series:
     }
 
 
-def told(metrics: Metrics) -> Series:
+def collected(metrics: Metrics) -> Series:
     return parse(metrics.exposition()[0].decode())
 
 
@@ -59,7 +59,7 @@ def test_durations_have_thirty_five_bounds_from_fifteen_microseconds() -> None:
     assert DURATIONS[1] / DURATIONS[0] == pytest.approx(1.5)
     metrics = Metrics()
     metrics.answered("/translate", DURATIONS[3])
-    series = told(metrics)
+    series = collected(metrics)
     bounds = [
         float(dict(labels)["le"])
         for name, labels in series
@@ -80,7 +80,7 @@ def test_a_failure_is_a_rejection_or_a_cancellation_or_neither() -> None:
     metrics.failed("/translate", CLIENT_GONE, 0.001)
     metrics.failed("/translate", "deadline-exceeded", 0.001)
     metrics.failed("/translate", "invalid-request", 0.001)
-    series = told(metrics)
+    series = collected(metrics)
     assert of(series, "attend_request_count_total", route="/translate") == 4
     assert of(series, "attend_request_rejected_total", reason="queue-full") == 1
     dropped = {
@@ -98,7 +98,7 @@ def test_a_failure_is_a_rejection_or_a_cancellation_or_neither() -> None:
 def test_the_stages_of_a_request() -> None:
     metrics = Metrics()
     metrics.translated(Timings(tokenize=1, queue=2, decode=3, detokenize=4), source_tokens=7)
-    series = told(metrics)
+    series = collected(metrics)
     stages = ("tokenization", "queue", "inference", "detokenization")
     sums = [of(series, f"attend_request_{one}_duration_seconds_sum") for one in stages]
     assert sums == [1, 2, 3, 4]
@@ -109,9 +109,9 @@ def test_the_stages_of_a_request() -> None:
 
 def test_gauges_are_read_at_each_scrape() -> None:
     metrics = Metrics()
-    assert of(told(metrics), "attend_queue_size") == 0
+    assert of(collected(metrics), "attend_queue_size") == 0
     metrics.watch(lambda: Gauges(1, 2, 3, 4, 5, 6))
-    series = told(metrics)
+    series = collected(metrics)
     assert [of(series, name) for name, _ in GAUGES.values()] == [1, 2, 3, 4, 5, 6]
 
 
@@ -126,7 +126,7 @@ async def test_an_engine_tells_of_its_steps_and_of_what_it_finished() -> None:
     engine = FakeEngine(n_steps=3)
     async with running(engine) as scheduler:
         await submit(scheduler, 11, 12, length=5)
-        series = told(scheduler.metrics)
+        series = collected(scheduler.metrics)
     steps = of(series, "attend_batch_size_count")
     assert steps == 3
     assert of(series, "attend_step_duration_seconds_count") == steps
@@ -169,14 +169,14 @@ async def test_gauges_of_what_waits_and_of_what_is_in_the_engine(serve: Serve) -
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=3, sentence_cache_bytes=0) as client:
         body = {"text": "cat", "target": "fr"}
-        asked = [asyncio.create_task(client.post("/translate", json=body)) for _ in range(3)]
+        requests = [asyncio.create_task(client.post("/translate", json=body)) for _ in range(3)]
         await until(
             lambda: scheduler(client).load.in_flight == 1 and scheduler(client).load.waiting == 2
         )
         refused = await client.post("/translate", json=body)
         during = await read(client)
         engine.release(1000)
-        await asyncio.gather(*asked)
+        await asyncio.gather(*requests)
         after = await read(client)
     assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
     assert of(during, "attend_requests_admitted") == 3
@@ -251,7 +251,7 @@ async def test_a_client_that_left_is_a_cancellation(serve: Serve) -> None:
 async def test_a_sentence_that_fails_is_neither_read_nor_generated() -> None:
     async with running(FakeEngine()) as scheduler:
         await asyncio.wait([submit(scheduler, POISON)])
-        series = told(scheduler.metrics)
+        series = collected(scheduler.metrics)
     assert of(series, "attend_tokens_read_total") == 0
 
 

@@ -135,8 +135,8 @@ async def test_spans_reach_the_collector_without_text(serve: Serve, logged: io.S
     )
     assert within[-1].end_time_unix_nano <= span.end_time_unix_nano
     resource = received[0].resource_spans[0].resource
-    told = {attribute.key: attribute.value.string_value for attribute in resource.attributes}
-    assert (told["service.name"], told["service.version"]) == ("attend", __version__)
+    attributes = {attribute.key: attribute.value.string_value for attribute in resource.attributes}
+    assert (attributes["service.name"], attributes["service.version"]) == ("attend", __version__)
     assert SECRET not in str(received)
     requests = [json.loads(line) for line in logged.getvalue().splitlines() if "/translate" in line]
     assert TRACE in {line.get("trace_id") for line in requests}

@@ -77,27 +77,27 @@ async def test_every_beam_extends_one_before_it(served: Client) -> None:
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
 async def test_the_numbers_are_those_of_the_attention_weights(served: Client, kind: str) -> None:
-    wanted = {"kind": kind, "layers": "all", "heads": "all"}
-    translated = await answered(served, text=TEXT, target="fr", attention=wanted)
+    requested = {"kind": kind, "layers": "all", "heads": "all"}
+    translated = await answered(served, text=TEXT, target="fr", attention=requested)
     weights = np.array(translated["translations"][0]["segments"][0]["attention"]["weights"])
     n_layers, n_heads, n_rows, _ = weights.shape
     for layer, head, row in ((0, 0, 0), (n_layers - 1, n_heads - 1, n_rows - 1)):
         examined = {"kind": kind, "layer": layer, "head": head, "token": row}
-        shown = (await explained(served, attention=examined))["attention"]
-        found = [column["weight"] for column in shown["columns"]]
+        attention = (await explained(served, attention=examined))["attention"]
+        found = [column["weight"] for column in attention["columns"]]
         np.testing.assert_allclose(found, weights[layer, head, row], atol=5.1e-5)
-        keys = np.array([column["key"] for column in shown["columns"]])
-        values = np.array([column["value"] for column in shown["columns"]])
-        products = keys @ np.array(shown["query"])
-        told = [column["product"] for column in shown["columns"]]
-        np.testing.assert_allclose(told, products, rtol=1e-3, atol=1e-4)
-        scaled = np.array([column["scaled"] for column in shown["columns"]])
-        np.testing.assert_allclose(scaled, np.array(told) / math.sqrt(shown["d_k"]))
-        seen = np.array([column["seen"] for column in shown["columns"]])
+        keys = np.array([column["key"] for column in attention["columns"]])
+        values = np.array([column["value"] for column in attention["columns"]])
+        products = keys @ np.array(attention["query"])
+        dot_products = [column["product"] for column in attention["columns"]]
+        np.testing.assert_allclose(dot_products, products, rtol=1e-3, atol=1e-4)
+        scaled = np.array([column["scaled"] for column in attention["columns"]])
+        np.testing.assert_allclose(scaled, np.array(dot_products) / math.sqrt(attention["d_k"]))
+        seen = np.array([column["seen"] for column in attention["columns"]])
         assert seen.sum() == (row + 1 if kind == "decoder" else len(seen))
         exponentials = np.where(seen, np.exp(scaled - scaled.max()), 0)
         np.testing.assert_allclose(found, exponentials / exponentials.sum(), atol=1e-5)
-        np.testing.assert_allclose(shown["output"], np.array(found) @ values, atol=1e-4)
+        np.testing.assert_allclose(attention["output"], np.array(found) @ values, atol=1e-4)
 
 
 async def test_the_last_layer_is_the_default(served: Client) -> None:
@@ -148,14 +148,14 @@ async def test_it_needs_a_single_search(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
-        for text, source, target, told in (
+        for text, source, target, message in (
             ("Le chat", "fr", "de", "fr to en and en to de"),
             ("Le chien voit la maison verte.", "auto", "fr", "already"),
         ):
             body = {"text": text, "source": source, "target": target}
             response = await client.post("/explain", json=body)
             [fault] = problem(response, 422, "invalid-request")["errors"]
-            assert told in fault["detail"]
+            assert message in fault["detail"]
 
 
 async def test_the_error_of_a_failed_engine_omits_the_text(serve: Serve) -> None:
@@ -202,24 +202,24 @@ async def test_a_position_is_followed_through_its_layer(served: Client) -> None:
     layer = {"stack": "decoder", "layer": 0, "token": 1}
     attention = {"kind": "cross", "layer": 0, "head": 0, "token": 1}
     answer = await explained(served, activations=layer, attention=attention)
-    shown = answer["activations"]
+    activations = answer["activations"]
     tokens = answer["segment"]["target_tokens"]
-    assert {name: shown[name] for name in layer} == layer
-    assert shown["piece"] == tokens[0]["piece"]
-    vectors = {(one["sublayer"], one["name"]): one["vector"] for one in shown["vectors"]}
+    assert {name: activations[name] for name in layer} == layer
+    assert activations["piece"] == tokens[0]["piece"]
+    vectors = {(one["sublayer"], one["name"]): one["vector"] for one in activations["vectors"]}
     token, position, total = (
         np.array(vectors["embedding", name]) for name in ("token", "position", "sum")
     )
-    assert total == pytest.approx(token * shown["embedding_scale"] + position, abs=1e-4)
+    assert total == pytest.approx(token * activations["embedding_scale"] + position, abs=1e-4)
     query, context = (vectors["cross_attention", name] for name in ("query", "context"))
     d_k = answer["attention"]["d_k"]
     assert query[:d_k] == answer["attention"]["query"]
     assert context[:d_k] == pytest.approx(answer["attention"]["output"], abs=1e-4)
-    likely = {one["piece"]: one["probability"] for one in shown["logits"]}
+    likely = {one["piece"]: one["probability"] for one in activations["logits"]}
     assert list(likely.values()) == sorted(likely.values(), reverse=True)
-    for one in shown["logits"]:
+    for one in activations["logits"]:
         assert math.log(one["probability"]) == pytest.approx(
-            one["logit"] - shown["log_sum_exp"], abs=1e-6
+            one["logit"] - activations["log_sum_exp"], abs=1e-6
         )
     chosen = tokens[1]
     if chosen["piece"] in likely:

@@ -14,7 +14,7 @@ from tests.app.conftest import Serve
 from tests.app.documents.word_xml import run, word_file
 from tests.app.garbling_engine import GarblingEngine, no_digits, one_more, one_number
 from tests.app.routes.test_files import send
-from tests.app.routes.test_translate_stream import streamed, told
+from tests.app.routes.test_translate_stream import streamed, streamed_text
 
 TEXT = "The cat sees 42 dogs at 10."
 EN_FR = {"source": "en", "target": "fr"}
@@ -63,11 +63,11 @@ async def test_a_stream_has_what_the_answer_has(
     async with serve(engine()) as client:
         *events, (name, answer) = await streamed(client, text=[TEXT, "A dog."], **EN_FR)
     assert name == "done"
-    assert [told(events, index) for index in range(2)] == [TEXT, "A dog."]
+    assert [streamed_text(events, index) for index in range(2)] == [TEXT, "A dog."]
     assert [one["text"] for one in answer["translations"]] == [TEXT, "A dog."]
     async with serve(engine(garbled=one_number)) as client:
         *events, (_, answer) = await streamed(client, text=TEXT, **EN_FR)
-    assert told(events, 0) == answer["translations"][0]["text"] == one_number(TEXT)
+    assert streamed_text(events, 0) == answer["translations"][0]["text"] == one_number(TEXT)
     assert "numbers" in answer["translations"][0]["flags"]
 
 

@@ -84,8 +84,8 @@ async def test_a_file_is_translated_and_fetched(served: Client, name: str) -> No
     assert fetched.content != FILES[name]
     # What is answered as JSON says where the file is.
     is_json = media_type == "application/json"
-    wanted = "application/octet-stream" if is_json else fetched.headers["content-type"]
-    assert direct.headers["content-type"] == wanted
+    expected = "application/octet-stream" if is_json else fetched.headers["content-type"]
+    assert direct.headers["content-type"] == expected
     if suffix in PARTS:
         for entry in (archive := zipfile.ZipFile(io.BytesIO(fetched.content))).namelist():
             if entry.endswith(".xml"):
@@ -240,8 +240,8 @@ async def test_a_name_is_no_path_and_json_is_accepted(client: Client) -> None:
     for name in ("../../a b.json", "C:\\x\\a b.json"):
         answer = await send(client, name, b'["The house"]', "application/json")
         fetched = await client.get(answer.json()["translatedFileUrl"])
-        said = fetched.headers["content-disposition"]
-        assert said == "attachment; filename*=UTF-8''a%20b.fr.json"
+        disposition = fetched.headers["content-disposition"]
+        assert disposition == "attachment; filename*=UTF-8''a%20b.fr.json"
 
 
 @pytest.mark.parametrize(

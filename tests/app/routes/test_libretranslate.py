@@ -357,8 +357,8 @@ async def test_allowed_origins_may_send_requests(serve: Serve, origins: str | No
     }
     async with serve(FakeEngine(), cors_origins=origins) as client:
         for path in ("/translate", "/detect", "/translate_file", "/languages", "/suggest"):
-            asked = await client.options(path, headers=headers)
-            assert asked.headers["Access-Control-Allow-Origin"] == "*"
+            preflight = await client.options(path, headers=headers)
+            assert preflight.headers["Access-Control-Allow-Origin"] == "*"
         answer = await client.post("/translate", json=PAIR | {"q": "cat"}, headers=headers)
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
 

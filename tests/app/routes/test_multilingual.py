@@ -13,7 +13,7 @@ from app.settings import Settings
 from model.interop.marian_import import import_m2m100
 from tests.app.asking import answered, content
 from tests.app.conftest import Serve
-from tests.app.routes.test_translate_stream import streamed, told
+from tests.app.routes.test_translate_stream import streamed, streamed_text
 from tests.m2m100_folder import MakeMultilingual
 
 TEXT = "the dog sees a green house"
@@ -91,7 +91,7 @@ async def test_streams_explanations_scores_terms_and_files(serve: Serve, m2m100:
     async with serve(checkpoint=m2m100) as client:
         plain = await answered(client, text=TEXT, **pair, **LIMIT)
         events = await streamed(client, text=TEXT, **pair, **LIMIT)
-        shown = await answered(
+        detailed = await answered(
             client, text=TEXT, alignment=True, attention={"encoding": "json"}, **pair, **LIMIT
         )
         explained = content(await client.post("/explain", json={"text": TEXT, **pair, **LIMIT}))
@@ -107,8 +107,8 @@ async def test_streams_explanations_scores_terms_and_files(serve: Serve, m2m100:
             data=pair,
             headers={"Accept": "application/octet-stream"},
         )
-    assert told(events, 0) == text
-    [segment] = shown["translations"][0]["segments"]
+    assert streamed_text(events, 0) == text
+    [segment] = detailed["translations"][0]["segments"]
     assert [token["piece"] for token in segment["source_tokens"]][::99] == ["__en__"]
     first = segment["target_tokens"][0]
     assert (first["piece"], first["start"], first["end"], first["log_prob"]) == ("__de__", 0, 0, 0)
@@ -118,8 +118,8 @@ async def test_streams_explanations_scores_terms_and_files(serve: Serve, m2m100:
     tokens = scored["scores"][0]["segments"][0]["target_tokens"]
     assert (tokens[0]["piece"], tokens[0]["log_prob"]) == ("__de__", 0)
     assert tokens[1]["log_prob"] < 0
-    [said] = term["translations"]  # random weights may leave a term no place
-    assert ("chat" in said["text"]) is ("glossary_unmet" not in said["flags"])
+    [translation] = term["translations"]  # random weights may leave a term no place
+    assert ("chat" in translation["text"]) is ("glossary_unmet" not in translation["flags"])
     assert "<b>" in tagged["translations"][0]["text"]
     assert file.status_code == httpx.codes.OK
     assert b"\n\n" in file.content

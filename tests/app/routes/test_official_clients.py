@@ -105,9 +105,9 @@ class TestDeepL:
     def test_what_is_refused(
         self, deepl_client: deepl.DeepLClient, options: dict[str, Any], message: str
     ) -> None:
-        wanted: dict[str, Any] = {"text": "cat", "source_lang": "EN", "target_lang": "FR"}
+        arguments: dict[str, Any] = {"text": "cat", "source_lang": "EN", "target_lang": "FR"}
         with pytest.raises(deepl.DeepLException) as refused:
-            deepl_client.translate_text(**wanted | options)
+            deepl_client.translate_text(**arguments | options)
         assert str(refused.value).startswith(message)
         assert refused.value.http_status_code == 400
 

@@ -209,14 +209,14 @@ async def test_every_layer_and_head_as_half_floats(served: Client, kind: str) ->
         attention=attention | {"encoding": "json"},
     )  # fmt: skip
     [segment] = answer["translations"][0]["segments"]
-    shown = segment["attention"]
+    attention = segment["attention"]
     n_source, n_target = len(segment["source_tokens"]), len(segment["target_tokens"])
     rows = n_source if kind == "encoder" else n_target
     columns = n_target if kind == "decoder" else n_source
-    assert shown["shape"] == [2, 4, rows, columns]
-    assert (shown["layers"], shown["heads"]) == ([0, 1], [0, 1, 2, 3])
-    raw = np.frombuffer(base64.b64decode(shown["weights"]), dtype="<f2")
-    weights = raw.reshape(shown["shape"]).astype(np.float32)
+    assert attention["shape"] == [2, 4, rows, columns]
+    assert (attention["layers"], attention["heads"]) == ([0, 1], [0, 1, 2, 3])
+    raw = np.frombuffer(base64.b64decode(attention["weights"]), dtype="<f2")
+    weights = raw.reshape(attention["shape"]).astype(np.float32)
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=2e-3)
     [other] = as_json["translations"][0]["segments"]
     np.testing.assert_allclose(weights, other["attention"]["weights"], atol=1e-3)
@@ -307,8 +307,8 @@ async def test_placeholders_come_back_and_tokens_point_at_them(served: Client) -
     )
     [translation] = answer["translations"]
     for given in ("https://x.org/a", "{{n}}", "%1$s", "<x1/>"):
-        for said in (translation["text"], *(x["text"] for x in translation["alternatives"])):
-            assert said.count(given) == 1
+        for translated in (translation["text"], *(x["text"] for x in translation["alternatives"])):
+            assert translated.count(given) == 1
     for segment in translation["segments"]:
         start, end = segment["target"]
         for token in segment["target_tokens"]:

@@ -15,12 +15,12 @@ EN, FR, DE = "The house is green.", "La maison est verte.", "Das Haus ist grün 
 async def test_texts_of_one_list_go_in_different_directions(served: Client) -> None:
     texts = [EN, FR, "12 %", EN, FR]
     answer = await answered(served, text=texts, source="auto")
-    for text, among in zip(texts, answer["translations"], strict=True):
-        source = among["source"]
-        said = await answered(served, text=text, source=source, target=among["target"])
-        [alone] = said["translations"]
-        detected = among.pop("detected", None)
-        assert among == alone
+    for text, translation in zip(texts, answer["translations"], strict=True):
+        source = translation["source"]
+        target = translation["target"]
+        alone = await answered(served, text=text, source=source, target=target)
+        detected = translation.pop("detected", None)
+        assert [translation] == alone["translations"]
         if text == "12 %":
             assert detected is None
         else:

@@ -101,8 +101,8 @@ async def test_terms_go_with_markup(served: Client) -> None:
     first, second = answer["text"].split("</p><p>")
     assert '<p class="cat">' in first
     assert '<i translate="no">the house</i>' in first
-    said = [re.sub("<.*?>", "", part) for part in (first, second)]
-    assert (says(said[0], "vieux chien") and says(said[1], "temps")) or is_flagged(answer)
+    texts = [re.sub("<.*?>", "", part) for part in (first, second)]
+    assert (says(texts[0], "vieux chien") and says(texts[1], "temps")) or is_flagged(answer)
 
 
 async def test_a_term_with_a_full_stop_in_it_is_not_cut(served: Client) -> None:

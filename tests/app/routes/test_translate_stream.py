@@ -36,7 +36,7 @@ async def streamed(client: httpx.AsyncClient, **body: Any) -> Events:
     return list(parse(response.text))
 
 
-def told(events: Events, index: int) -> str:
+def streamed_text(events: Events, index: int) -> str:
     return "".join(
         data["text"] for name, data in events if name == "token" and data["index"] == index
     )
@@ -64,7 +64,7 @@ async def test_the_tokens_are_the_text_and_the_end_is_the_answer(serve: Serve, n
     assert [name for name, _ in events].count("done") == 1
     assert events[-1] == ("done", answer)
     for index, translation in enumerate(answer["translations"]):
-        assert told(events, index) == translation["text"]
+        assert streamed_text(events, index) == translation["text"]
         segments = [one for name, one in events if name == "segment" and one["index"] == index]
         if translation.get("segments"):
             assert [(one["source"], one["target"]) for one in segments] == [
@@ -78,7 +78,7 @@ async def test_a_pivoted_stream(serve: Serve, row_of_checkpoints: tuple[Path, Pa
         answer = (await client.post("/translate", json=body)).json()
         events = await streamed(client, **body)
     assert events[-1] == ("done", answer)
-    assert told(events, 0) == answer["translations"][0]["text"]
+    assert streamed_text(events, 0) == answer["translations"][0]["text"]
     assert {name for name, _ in events} == {"token", "done"}
 
 
@@ -95,7 +95,7 @@ async def test_from_memory_it_comes_at_once_and_the_same(served: Client) -> None
     events = await streamed(served, **body)
     again = await streamed(served, **body)
     assert again[-1] == events[-1]
-    assert told(again, 0) == told(events, 0)
+    assert streamed_text(again, 0) == streamed_text(events, 0)
 
 
 @pytest.mark.parametrize(

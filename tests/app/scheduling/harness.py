@@ -56,7 +56,7 @@ def sentence(name: int, length: int = 3) -> list[int]:
     return [2, name, *[9] * (length - 3), 0]
 
 
-class Ear(Protocol):
+class Listener(Protocol):
     """Hears of sources by their index."""
 
     def agreed(self, index: int, ids: Sequence[int]) -> None: ...
@@ -71,31 +71,31 @@ class Source:
     source_ids: Sequence[int]
     options: SearchOptions = OPTIONS
     index: int = 0
-    ear: Ear | None = None
+    listener: Listener | None = None
     hypotheses: list[Hypothesis] | None = None
 
     def agree(self, ids: Sequence[int]) -> None:
         assert self.hypotheses is None
-        assert self.ear
-        self.ear.agreed(self.index, ids)
+        assert self.listener
+        self.listener.agreed(self.index, ids)
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         assert self.hypotheses is None
         self.hypotheses = list(hypotheses)
-        if self.ear:
-            self.ear.settled(self.index, hypotheses)
+        if self.listener:
+            self.listener.settled(self.index, hypotheses)
 
 
 async def translate(
     scheduler: Scheduler,
     sources: Sequence[Sequence[int]],
     options: SearchOptions,
-    ear: Ear | None = None,
+    listener: Listener | None = None,
     **keywords: Any,
 ) -> list[Completion]:
     """The outcomes of the segments, with the times of the request."""
-    segments = [Source(ids, options, index, ear) for index, ids in enumerate(sources)]
-    spent = await scheduler.search(segments, stream=ear is not None, **keywords)
+    segments = [Source(ids, options, index, listener) for index, ids in enumerate(sources)]
+    spent = await scheduler.search(segments, stream=listener is not None, **keywords)
     return [Completion(one.hypotheses or [], spent.queued, spent.worked) for one in segments]
 
 

@@ -154,7 +154,7 @@ async def test_with_one_engine_down_the_others_do_its_work() -> None:
         await asyncio.gather(held, other)
 
 
-@pytest.mark.parametrize("method", ["room", "cancel"])
+@pytest.mark.parametrize("method", ["can_admit", "cancel"])
 async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> None:
     class Faulty(FakeEngine):
         armed = False
@@ -166,7 +166,7 @@ async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> N
                 raise MemoryError
 
         def can_admit(self, job: Job) -> bool:
-            self.fail("room")
+            self.fail("can_admit")
             return super().can_admit(job)
 
         def cancel(self, job_ids: Sequence[int]) -> None:

@@ -14,7 +14,7 @@ from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Finished
 from model.errors import NumericalError
 from tests.app.fake_engine import COLLAPSE, DISASTER, FakeEngine
-from tests.app.observe.test_metrics import of, told
+from tests.app.observe.test_metrics import collected, of
 from tests.app.scheduling.harness import OPTIONS, busy, running, submit, translate
 from tests.app.waiting import settle, until
 
@@ -72,7 +72,9 @@ async def test_a_poisoned_sentence_fails_alone_and_the_others_answer_as_ever(pla
         assert answers == [completion.hypotheses for [completion] in clean]
         assert first.exception() is None
         assert scheduler.load == IDLE
-        failures = of(told(scheduler.metrics), "attend_engine_failures_total", kind="exception")
+        failures = of(
+            collected(scheduler.metrics), "attend_engine_failures_total", kind="exception"
+        )
         assert failures <= 2 + 5  # one for each halving
 
 
@@ -116,7 +118,7 @@ async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
         await settle()
         engine.release()
         await asyncio.gather(first, *tasks)
-        series = told(scheduler.metrics)
+        series = collected(scheduler.metrics)
         n_failures = of(series, "attend_engine_failures_total", kind="out-of-memory")
         assert n_failures >= 1
         n_admitted = len(engine.admitted)
@@ -125,7 +127,7 @@ async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
         later = engine.admitted[n_admitted:]
         assert sum(map(len, later)) == 12
         assert max(map(len, later)) * 4 <= engine.room_in_memory
-        series = told(scheduler.metrics)
+        series = collected(scheduler.metrics)
         assert of(series, "attend_engine_failures_total", kind="out-of-memory") == n_failures
 
 
@@ -148,7 +150,7 @@ async def test_numbers_that_are_not_finite_fail_their_request_alone() -> None:
         assert isinstance(failure, EngineFailedError)
         assert isinstance(failure.__cause__, NumericalError)
         assert {task.exception() for task in tasks.values()} == {None}
-        series = told(scheduler.metrics)
+        series = collected(scheduler.metrics)
         assert of(series, "attend_engine_failures_total", kind="not-finite") == 1
 
 
@@ -165,14 +167,14 @@ async def test_a_thread_that_dies_loses_what_is_in_flight_and_begins_anew_once()
             assert isinstance(task.exception(), EngineFailedError)
         assert waiting.exception() is None
         assert scheduler.alive
-        series = told(scheduler.metrics)
+        series = collected(scheduler.metrics)
         assert of(series, "attend_engine_restarts_total") == 1
         again = submit(scheduler, COLLAPSE)
         await asyncio.wait([again])
         assert isinstance(again.exception(), EngineDownError)
         assert not scheduler.alive
         assert scheduler.load == Load(0, 0, 0, 0, engines=0)
-        series = told(scheduler.metrics)
+        series = collected(scheduler.metrics)
         assert of(series, "attend_engine_restarts_total") == 1
         assert of(series, "attend_engine_failures_total", kind="thread-died") == 2
 
@@ -215,22 +217,22 @@ async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None
 
 
 async def test_a_sentence_that_is_retried_streams_no_token_twice() -> None:
-    heard: list[list[int]] = []
+    streamed: list[list[int]] = []
 
-    class Listening:
+    class Recorder:
         def agreed(self, index: int, ids: Sequence[int]) -> None:
-            heard.append(list(ids))
+            streamed.append(list(ids))
 
         def settled(self, index: int, hypotheses: Sequence[Hypothesis]) -> None:
-            heard.append(list(hypotheses[0].ids))
+            streamed.append(list(hypotheses[0].ids))
 
     engine = FakeEngine(n_steps=4, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         source = [2, 11, 12, 14, 15, 0]
-        followed = asyncio.create_task(translate(scheduler, [source], OPTIONS, ear=Listening()))
+        followed = asyncio.create_task(translate(scheduler, [source], OPTIONS, listener=Recorder()))
         await until(engine.in_step.is_set)
         engine.release(2)
-        await until(lambda: len(heard) == 2)
+        await until(lambda: len(streamed) == 2)
         poisoned = submit(scheduler, DISASTER)
         await settle()
         engine.release()
@@ -238,4 +240,4 @@ async def test_a_sentence_that_is_retried_streams_no_token_twice() -> None:
         assert isinstance(poisoned.exception(), EngineFailedError)
         assert followed.exception() is None
     answer = source[-2:0:-1]
-    assert heard == [answer[:1], answer[:2], answer[:3], answer]
+    assert streamed == [answer[:1], answer[:2], answer[:3], answer]

@@ -26,14 +26,14 @@ async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other()
         def agree(self, ids: Sequence[int]) -> None:
             raise ValueError("one")
 
-    told, settled, other = new_request(1), new_request(1), new_request(1)
-    for request in (told, settled):
+    streamed, settled, other = new_request(1), new_request(1), new_request(1)
+    for request in (streamed, settled):
         broken = Broken((1,) * 5)
         request.queued[0].waiters = [(request, broken)]
         request.queued[0].watchers = {request: broken}
-    told.queued[0].progress([1])
-    told.queued[0].progress([1, 2])
-    assert str(told.future.exception()) == "one"
+    streamed.queued[0].progress([1])
+    streamed.queued[0].progress([1, 2])
+    assert str(streamed.future.exception()) == "one"
     other.queued[0].join(settled, settled.queued[0].waiters[0][1])
     other.queued[0].waiters.reverse()  # the one that breaks is told first
     other.queued[0].settle(Completion([], 0, 0))
@@ -70,11 +70,11 @@ async def test_a_segment_requested_many_times_is_settled_in_portions() -> None:
 
 
 async def test_a_request_that_repeats_a_sentence_gets_its_progress_once() -> None:
-    told: list[int] = []
+    indices: list[int] = []
 
     class Listening(Source):
         def agree(self, ids: Sequence[int]) -> None:
-            told.append(self.index)
+            indices.append(self.index)
 
     requests = [new_request(1), new_request(1)]
     queued = requests[0].queued[0]
@@ -84,7 +84,7 @@ async def test_a_request_that_repeats_a_sentence_gets_its_progress_once() -> Non
     queued.progress([1])
     queued.leave(requests[0])
     queued.progress([1, 2])
-    assert told == [0, 1, 1]
+    assert indices == [0, 1, 1]
 
 
 async def test_a_request_without_a_client_is_its_own() -> None:

@@ -276,10 +276,10 @@ def test_an_engine_that_wakes_after_the_loops_end_leaves_in_silence() -> None:
 
     async def wedge() -> None:
         scheduler.start()
-        asked = await occupy(scheduler, engine, 11)
+        task = await occupy(scheduler, engine, 11)
         await scheduler.stop(0.01)
         assert scheduler.load.in_flight == 1
-        asked.cancel()
+        task.cancel()
 
     asyncio.run(wedge())
     engine.release()

@@ -17,30 +17,32 @@ from tests.app.waiting import settle, until
 
 
 @dataclass
-class Heard:
-    heard: list[tuple[int, list[int]]] = field(default_factory=list)
+class RecordingListener:
+    progress: list[tuple[int, list[int]]] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
 
     def agreed(self, index: int, ids: Sequence[int]) -> None:
         assert index not in self.done
-        self.heard.append((index, list(ids)))
+        self.progress.append((index, list(ids)))
 
     def settled(self, index: int, hypotheses: Sequence[Hypothesis]) -> None:
         self.done.append(index)
 
 
-def listen(scheduler: Scheduler, ear: Heard, *names: int) -> asyncio.Task[list[Completion]]:
+def listen(
+    scheduler: Scheduler, listener: RecordingListener, *names: int
+) -> asyncio.Task[list[Completion]]:
     sources = [sentence(name, length=5) for name in names]
-    return asyncio.create_task(translate(scheduler, sources, OPTIONS, ear=ear))
+    return asyncio.create_task(translate(scheduler, sources, OPTIONS, listener=listener))
 
 
 async def test_certain_tokens_are_streamed_before_the_end() -> None:
-    ear = Heard()
+    listener = RecordingListener()
     async with running(FakeEngine(n_steps=3, steps_of={12: 2})) as scheduler:
-        answers = await listen(scheduler, ear, 11, 12)
-    assert [heard for index, heard in ear.heard if index == 0] == [[9], [9, 9]]
-    assert [heard for index, heard in ear.heard if index == 1] == [[9]]
-    assert ear.done == [1, 0]
+        answers = await listen(scheduler, listener, 11, 12)
+    assert [ids for index, ids in listener.progress if index == 0] == [[9], [9, 9]]
+    assert [ids for index, ids in listener.progress if index == 1] == [[9]]
+    assert listener.done == [1, 0]
     assert [one.hypotheses[0].ids for one in answers] == [(9, 9, 11), (9, 9, 12)]
 
 
@@ -54,48 +56,48 @@ async def test_nothing_streams_where_nobody_listens() -> None:
 
     async with running(Noting(n_steps=2)) as scheduler:
         await translate(scheduler, [sentence(11)], OPTIONS)
-        await listen(scheduler, Heard(), 11)
+        await listen(scheduler, RecordingListener(), 11)
     assert streams == [False, True]
 
 
 async def test_a_joining_listener_gets_all_certain_tokens_and_none_after_leaving() -> None:
     [engine] = engines = gated(1, n_steps=3)
-    first, second, third = Heard(), Heard(), Heard()
+    first, second, third = RecordingListener(), RecordingListener(), RecordingListener()
     async with running(engine, cache_bytes=1_000_000) as scheduler:
         leaving = listen(scheduler, first, 11)
         await until(lambda: scheduler.load.in_flight == 1)
         engine.release(1)
-        await until(lambda: bool(first.heard))
+        await until(lambda: bool(first.progress))
         staying = listen(scheduler, second, 14, 11)
         await settle()
         leaving.cancel()
         await settle()
         release(engines)
         await staying
-        assert [heard for index, heard in second.heard if index == 1] == [[9, 9]]
-        assert first.heard == [(0, [9])]
+        assert [ids for index, ids in second.progress if index == 1] == [[9, 9]]
+        assert first.progress == [(0, [9])]
         await listen(scheduler, third, 11)  # from memory
-    assert (third.heard, third.done) == ([], [0])
+    assert (third.progress, third.done) == ([], [0])
 
 
 async def test_a_streaming_request_does_not_wait_for_one_that_does_not_stream() -> None:
     [engine] = engines = gated(1, n_steps=3)
-    ear = Heard()
+    listener = RecordingListener()
     async with running(engine, cache_bytes=1_000_000) as scheduler:
         plain = asyncio.create_task(translate(scheduler, [sentence(11, 5)], OPTIONS))
         await until(lambda: scheduler.load.in_flight == 1)
-        listening = listen(scheduler, ear, 11)
+        listening = listen(scheduler, listener, 11)
         await settle()
         release(engines)
         assert [one.hypotheses for one in await plain] == [
             one.hypotheses for one in await listening
         ]
-    assert ear.heard
+    assert listener.progress
 
 
 async def test_a_sentence_that_fails_is_not_completed() -> None:
-    ear = Heard()
+    listener = RecordingListener()
     async with running(FakeEngine(n_steps=2)) as scheduler:
         with pytest.raises(EngineFailedError):
-            await listen(scheduler, ear, POISON)
-    assert ear.done == []
+            await listen(scheduler, listener, POISON)
+    assert listener.done == []

@@ -16,7 +16,7 @@ from model.transformer.transformer import Transformer
 from tests.app.scheduling.harness import FakeClock, translate
 from tests.app.scheduling.test_cpu_engine import hypotheses, sources
 from tests.model.engine.cpu.running import run
-from tests.model.engine.torch.running import said, torch_engine
+from tests.model.engine.torch.running import tokens_of, torch_engine
 
 OPTIONS = SearchOptions(beam_size=3, n_best=2, max_target_tokens=20)
 
@@ -44,7 +44,7 @@ def engine_on(device: str) -> Counted:
 
 def expected(texts: list[list[int]]) -> list[list[tuple[int, ...]]]:
     jobs = [Job(index, tuple(source), OPTIONS) for index, source in enumerate(texts)]
-    found = said(run(engine_on("cpu"), jobs))
+    found = tokens_of(run(engine_on("cpu"), jobs))
     return [found[index] for index in range(len(texts))]
 
 
@@ -68,7 +68,7 @@ async def test_two_devices_share_a_queue() -> None:
 
 async def test_memory_that_is_short_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = sources(12, 2)
-    wanted = expected(texts)
+    reference = expected(texts)
     decode = Batch._decode_window
 
     def narrow(self: Batch, low: int, high: int, *rest: Any) -> None:
@@ -79,7 +79,7 @@ async def test_memory_that_is_short_fails_no_request(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Batch, "_decode_window", narrow)
     scheduler = Scheduler([engine_on("cpu")], clock=FakeClock())
     scheduler.start()
-    assert await answers(scheduler, texts) == wanted
+    assert await answers(scheduler, texts) == reference
     assert scheduler.load.engines == 1
     await scheduler.stop()
     assert math.isfinite(scheduler.n_bytes)

@@ -35,8 +35,8 @@ async def preflight(client: httpx.AsyncClient, path: str = "/translate") -> http
 
 
 async def test_other_origins_may_use_only_libretranslates_paths_by_default(client: Client) -> None:
-    asked = await client.get("/info", headers={"Origin": ORIGIN})
-    for response in (asked, *[await preflight(client, path) for path in ("/score", "/v2/usage")]):
+    info = await client.get("/info", headers={"Origin": ORIGIN})
+    for response in (info, *[await preflight(client, path) for path in ("/score", "/v2/usage")]):
         assert not [name for name in response.headers if name.startswith("access-control")]
     allowed = await preflight(client)
     assert allowed.headers["Access-Control-Allow-Origin"] == "*"

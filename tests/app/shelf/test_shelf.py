@@ -256,17 +256,17 @@ async def test_models_without_waiting_requests_are_not_loaded() -> None:
 
 async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> None:
     loop = asyncio.get_running_loop()
-    asked: list[asyncio.Task[FakeModel]] = []
+    tasks: list[asyncio.Task[FakeModel]] = []
 
     class Hasty(FakeModel):
         async def start(self) -> None:
-            loop.call_soon(asked[0].cancel)  # before the one who waits hears of it
+            loop.call_soon(tasks[0].cancel)  # before the one who waits hears of it
 
     slot: ModelSlot[FakeModel] = ModelSlot("hasty", Hasty)
     shelf = Shelf([slot])
-    asked.append(asyncio.create_task(use(slot)))
+    tasks.append(asyncio.create_task(use(slot)))
     with pytest.raises(asyncio.CancelledError):
-        await asked[0]
+        await tasks[0]
     assert slot.state == "loaded"
     assert slot.n_leases == 0
     await shelf.stop()
@@ -339,11 +339,11 @@ async def test_a_permanent_model_is_leased_as_it_is() -> None:
 async def test_the_end_refuses_those_who_wait() -> None:
     (a,), [maker] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
-    asked = asyncio.create_task(use(a))
+    task = asyncio.create_task(use(a))
     await until(lambda: maker.tried == 1)
     await shelf.stop()
     with pytest.raises(DrainingError):
-        await asked
+        await task
     with pytest.raises(DrainingError):
         await use(a)
     assert maker.gate

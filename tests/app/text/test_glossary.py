@@ -81,8 +81,8 @@ def test_nothing_is_found_in_nothing(text: str) -> None:
 
 
 def test_a_text_that_says_the_targets_keeps_them() -> None:
-    said = Glossary({"cat": "Mieze"}, ["dog"]).of_targets()
-    terms = said.find("a Mieze, a dog, a cat")
+    targets = Glossary({"cat": "Mieze"}, ["dog"]).of_targets()
+    terms = targets.find("a Mieze, a dog, a cat")
     assert [(term.target, term.may_be_capital) for term in terms] == [
         ("Mieze", False), ("dog", False),
     ]  # fmt: skip

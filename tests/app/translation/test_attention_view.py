@@ -30,17 +30,17 @@ def view(**fields: Any) -> AttentionView:
 def test_the_default_is_the_mean_over_the_heads_of_the_last_layer() -> None:
     weights = np.zeros((2, 2, 1, 2), np.float32)
     weights[1] = [[[0.25, 0.75]], [[0.5, 0.5]]]
-    shown = view().show(weights)
-    assert (shown.layers, shown.heads, shown.shape) == ([1], "mean", [1, 1, 1, 2])
-    assert json.loads(WRITTEN.dump_json(shown))["weights"] == [[[[0.375, 0.625]]]]
+    selected = view().show(weights)
+    assert (selected.layers, selected.heads, selected.shape) == ([1], "mean", [1, 1, 1, 2])
+    assert json.loads(WRITTEN.dump_json(selected))["weights"] == [[[[0.375, 0.625]]]]
 
 
 def test_base64_has_little_endian_halves_in_row_order() -> None:
     weights = np.arange(8, dtype=np.float32).reshape(2, 2, 1, 2) / np.float32(8)
-    shown = view(layers=[0], heads=[1, 0], encoding="base64").show(weights)
-    encoded = json.loads(WRITTEN.dump_json(shown))["weights"]
+    selected = view(layers=[0], heads=[1, 0], encoding="base64").show(weights)
+    encoded = json.loads(WRITTEN.dump_json(selected))["weights"]
     assert np.frombuffer(base64.b64decode(encoded), "<f2").tolist() == [2 / 8, 3 / 8, 0, 1 / 8]
-    assert (shown.dtype, shown.shape) == ("float16", [1, 2, 1, 2])
+    assert (selected.dtype, selected.shape) == ("float16", [1, 2, 1, 2])
 
 
 def test_a_recurrent_decoder_has_no_attention_of_its_own() -> None:
@@ -68,8 +68,8 @@ def test_as_many_weights_are_announced_as_are_shown(
     rows = n_source if in_encoder else n_target
     columns = n_target if kind == "decoder" else n_source
     shape = (3 if in_encoder else 2, 4 if in_encoder else 2, rows, columns)
-    shown = one.show(np.ones(shape, np.float32))
-    assert one.n_weights(n_target, n_source) == np.prod(shown.shape)
+    selected = one.show(np.ones(shape, np.float32))
+    assert one.n_weights(n_target, n_source) == np.prod(selected.shape)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_weights_are_written_as_lists(shape: tuple[int, ...]) -> None:
 
 
 def test_the_lists_are_not_all_in_memory() -> None:
-    shown = view().show(np.zeros((2, 2, 200, 200), np.float32))
-    WRITTEN.dump_json(shown)
+    selected = view().show(np.zeros((2, 2, 200, 200), np.float32))
+    WRITTEN.dump_json(selected)
     tracemalloc.start()
     try:
-        n_written = len(WRITTEN.dump_json(shown))
+        n_written = len(WRITTEN.dump_json(selected))
         assert tracemalloc.get_traced_memory()[1] < 3 * n_written
     finally:
         tracemalloc.stop()

@@ -121,14 +121,16 @@ async def test_a_target_left_out_is_that_of_the_language_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("languages", "target", "told"),
+    ("languages", "target", "message"),
     [
         (["en", "sv"], "fr", r"text 1 seems to be in Swedish \(sv\); this server translates fr to"),
         (["es"], "fr", r"text 0 seems to be in Spanish \(es\)"),
     ],
 )
-async def test_a_dead_end_names_the_language(languages: list[str], target: str, told: str) -> None:
-    with pytest.raises(UnknownLanguagesError, match=told):
+async def test_a_dead_end_names_the_language(
+    languages: list[str], target: str, message: str
+) -> None:
+    with pytest.raises(UnknownLanguagesError, match=message):
         await chains(target, *languages)
 
 

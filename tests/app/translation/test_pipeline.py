@@ -84,8 +84,8 @@ async def test_large_glossaries_are_read_beside_the_event_loop(
                 await translated_document(client, terms)
             else:
                 own = {"do_not_translate": [*terms]} if field == "terms" else {"glossary": terms}
-                asked = {"text": "a cat", "target": "fr"} | own
-                response = await client.post(path, json=asked)
+                body = {"text": "a cat", "target": "fr"} | own
+                response = await client.post(path, json=body)
                 assert response.status_code == 200, response.text
             assert len(read_in) == n_terms
             inline = {*read_in} == {threading.current_thread()}
@@ -97,9 +97,9 @@ async def translated_document(client: httpx.AsyncClient, terms: Mapping[str, str
     entries = "\n".join(f"{source}\t{target}" for source, target in terms.items())
     stored = {"source_lang": "en", "target_lang": "fr", "entries": entries, "entries_format": "tsv"}
     made = (await client.post("/v2/glossaries", json={"name": "a"} | stored)).json()
-    asked = {"source_lang": "EN", "target_lang": "FR", "glossary_id": made["glossary_id"]}
+    form = {"source_lang": "EN", "target_lang": "FR", "glossary_id": made["glossary_id"]}
     files = {"file": ("a.txt", b"A cat.")}
-    handle = (await client.post("/v2/document", data=asked, files=files)).json()
+    handle = (await client.post("/v2/document", data=form, files=files)).json()
     address, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
     status = ""
     while status != "done":

@@ -24,11 +24,11 @@ async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:
     threading.Timer(0.2, gate.release).start()
     async with serve(engine) as client:
         scheduler = client._transport.app.state.lifecycle.started.shelf.models[0].scheduler  # type: ignore[attr-defined]
-        asked = asyncio.create_task(client.post("/translate", json={"text": "a", "target": "fr"}))
+        request = asyncio.create_task(client.post("/translate", json={"text": "a", "target": "fr"}))
         await until(lambda: scheduler.load.in_flight == 1)
         forecast = scheduler.forecast()
         gate.release()
-        assert (await asked).status_code == httpx.codes.OK
+        assert (await request).status_code == httpx.codes.OK
     assert forecast == 0
 
 
@@ -46,15 +46,15 @@ def test_the_request_changes_the_processors_of_the_checkpoint(tiny_checkpoint: P
     assert [fault.pointer for fault in refused.value.errors] == ["/temperature"]
 
 
-@pytest.mark.parametrize("asked", [None, False, True])
+@pytest.mark.parametrize("requested", [None, False, True])
 @pytest.mark.parametrize("default", [None, False, True])
 def test_the_request_or_else_the_checkpoint_says_whether_the_shortlist_is_used(
-    tiny_checkpoint: Path, default: bool | None, asked: bool | None
+    tiny_checkpoint: Path, default: bool | None, requested: bool | None
 ) -> None:
     config = read_config(tiny_checkpoint).model_copy(update={"shortlist": default})
     shortlist = Shortlist(2, np.zeros(2, np.uint64), np.zeros(0, np.uint32), 8, is_shared=False)
     profile = ModelProfile(config, None if default is None else shortlist)
-    found = profile.search_options(TranslationOptions(shortlist=asked), "fr").shortlist
-    is_used = default if asked is None else asked and default is not None
+    found = profile.search_options(TranslationOptions(shortlist=requested), "fr").shortlist
+    is_used = default if requested is None else requested and default is not None
     assert found is (shortlist if is_used else None)
     assert profile.scoring_options("fr", None).shortlist is None

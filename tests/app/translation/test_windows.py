@@ -18,7 +18,7 @@ from model.text.tokenizer import Tokenizer
 from tests.app.asking import answered, scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.translation.segments.test_segmented_text import said
+from tests.app.translation.segments.test_segmented_text import hypothesis_of
 from tests.app.waiting import until
 
 SENTENCES = "The old cat sees {name}. The dog sleeps.\n- A house 12, привет! 😀 The cat.\n" * 3
@@ -72,11 +72,11 @@ async def test_a_stream_is_that_of_the_whole(serve: Serve, monkeypatch: pytest.M
             body = {"text": SENTENCES, "target": "fr", "stream": True, "beam_size": 1}
             found = (await client.post("/translate", json=body)).text.split("\n\n")
             named = [one.removeprefix("event: ").split("\ndata: ") for one in found if one]
-            told = [json.loads(data)["text"] for name, data in named if name == "token"]
+            tokens = [json.loads(data)["text"] for name, data in named if name == "token"]
             *_, (last, done) = named
             assert last == "done"
-            assert "".join(told) == json.loads(done)["translations"][0]["text"]
-            return "".join(told), [data for name, data in named if name == "segment"]
+            assert "".join(tokens) == json.loads(done)["translations"][0]["text"]
+            return "".join(tokens), [data for name, data in named if name == "segment"]
 
         whole = await events()
         with_small_windows(monkeypatch)
@@ -89,13 +89,13 @@ async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine, sentence_cache_bytes=0) as client:
         text = "".join(f"The cat {n}.\n" for n in range(1000))
-        asked = asyncio.create_task(answered(client, text=text, target="fr", beam_size=1))
+        task = asyncio.create_task(answered(client, text=text, target="fr", beam_size=1))
         load = scheduler(client)
         await until(lambda: load.load.waiting + load.load.in_flight >= 2 * layout.PART_SENTENCES)
         assert load.load.waiting + load.load.in_flight == 2 * layout.PART_SENTENCES
         engine.release(100_000)
         engine.n_slots = 1000
-        answer = await asked
+        answer = await task
     assert answer["translations"][0]["text"].count("\n") == 1000
 
 
@@ -141,7 +141,7 @@ def test_the_next_model_reads_the_sentences_that_the_one_before_has_written(
         for part, text in first.read(reading, streams=False):
             while pending := text.pending():
                 for segment in pending:
-                    segment.settle([said(texts[segment.stand_ins.text], codec)])
+                    segment.settle([hypothesis_of(texts[segment.stand_ins.text], codec)])
             part.keep(text, 1)
         first.finish()
         assert first.answers == ["Le 1. Chat. Old The. A.\n\n- old\n2 {x}"]

@@ -20,13 +20,13 @@ from tests.app.fake_engine import FakeEngine
 class Translating(FakeEngine):
     """Head 2 of layer 1 knows that the n-th token comes of the n-th, and knows it when it reads."""
 
-    asked: list[tuple[list[int], list[int]]]
+    passes: list[tuple[list[int], list[int]]]
 
     def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> NDArray[np.float32]:
         assert kind == "cross"
-        self.asked = [*getattr(self, "asked", []), (list(source_ids), list(target_ids))]
+        self.passes = [*getattr(self, "passes", []), (list(source_ids), list(target_ids))]
         weights = np.full((2, 4, len(target_ids), len(source_ids)), 0.01, dtype=np.float32)
         for token in range(len(target_ids) - 1):
             weights[1, 2, token + 1, min(token + 1, len(source_ids) - 1)] = 1
@@ -96,7 +96,7 @@ async def test_the_queue_gets_the_passes_that_the_method_needs(
         pair = Bitext(text, text, "en", "fr", words(text), words(text), produced)
         assert await aligner.links(pair, Caller(None)) == [(0, 0), (1, 1), (2, 2)]
     target = [token.id for token in codec.encode_target(text)]
-    asked = [([token.id for token in codec.encode_source(text, "fr")], target)]
+    passes = [([token.id for token in codec.encode_source(text, "fr")], target)]
     if method.both_directions:
-        asked.append(([token.id for token in codec.encode_source(text, "en")], target))
-    assert engine.asked == asked
+        passes.append(([token.id for token in codec.encode_source(text, "en")], target))
+    assert engine.passes == passes

@@ -24,8 +24,8 @@ Ask = Callable[[httpx.AsyncClient, str], Coroutine[Any, Any, httpx.Response]]
 
 def asked_by_libretranslate(where: Literal["json", "data", "params"]) -> Ask:
     def ask(client: httpx.AsyncClient, text: str) -> Coroutine[Any, Any, httpx.Response]:
-        said = {where: {"q": text, "source": "en", "target": "fr"}}
-        return client.post("/translate", **said)  # type: ignore[arg-type]
+        parameters = {where: {"q": text, "source": "en", "target": "fr"}}
+        return client.post("/translate", **parameters)  # type: ignore[arg-type]
 
     return ask
 

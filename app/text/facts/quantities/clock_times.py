@@ -66,7 +66,7 @@ class ClockTime(NamedTuple):
 
     hours   that may be meant, of 24; several if the text does not say which half of the day
     minute  0 if there is none
-    shown   the hour as it is written
+    written_hour   as the text has it, of 12 or 24
     end     of its span
     may_be_length  whether its hours may be a length of time
     has_letter     whether it is written with a word for hours, as lengths of time are, too
@@ -74,7 +74,7 @@ class ClockTime(NamedTuple):
 
     hours: tuple[int, ...]
     minute: int
-    shown: int
+    written_hour: int
     end: int
     may_be_length: bool
     has_letter: bool

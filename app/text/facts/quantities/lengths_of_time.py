@@ -49,7 +49,7 @@ def _length(text: str, number: re.Match[str], language: str) -> tuple[int, int] 
         word = _MINUTE_BEHIND.match(text, clock.end)
         if word is None and is_at_time(text, number.start()):
             return None
-        return word.end() if word else clock.end, 60 * clock.shown + clock.minute
+        return word.end() if word else clock.end, 60 * clock.written_hour + clock.minute
     hours = Decimal(f"{number[1] or 1}.{number[2] or 0}")
     part = _PART_OF_HOUR.match(text, number.end())
     end = part.end() if part else number.end()

@@ -85,8 +85,8 @@ def says_time(translation: str, time: WordedTime, language: str, values: Set[int
     values  the whole numbers of the translation
     """
     if time.is_certain and primary_language(language) in _WORDED:
-        shown = time.hour % 12, time.minute
-        return any((hour % 12, minute) == shown for hour, minute in _times(translation, language))
+        exact = time.hour % 12, time.minute
+        return any((hour % 12, minute) == exact for hour, minute in _times(translation, language))
     later = time.hour % 12 + 1
     if time.minute == 30:
         named = _HALVES.search(translation) is not None

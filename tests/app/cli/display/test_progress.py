@@ -58,10 +58,10 @@ def test_a_terminal_shows_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
         with TranslationProgress(4) as progress:
             progress.on_line([])
             progress.on_line(["copied_source"])
-    shown = ""
+    output = ""
     with contextlib.suppress(OSError):  # the end, once the other side is closed
         while part := os.read(ours, 100_000):
-            shown += part.decode()
+            output += part.decode()
     os.close(ours)
-    assert "2/4" in shown
-    assert "flags in 1 of 2 lines: copied_source 1" in shown
+    assert "2/4" in output
+    assert "flags in 1 of 2 lines: copied_source 1" in output

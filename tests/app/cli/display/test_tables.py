@@ -25,15 +25,15 @@ def test_the_best_heads_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
         Trial(AlignmentMethod(layer=7, head=head + 20), SCORES) for head in range(SHOWN_HEADS + 2)
     ]
     print_heads(trials)
-    shown = capsys.readouterr().out
-    assert f"the best {SHOWN_HEADS} of {SHOWN_HEADS + 2}" in " ".join(shown.split())
-    assert str(20 + SHOWN_HEADS - 1) in shown
-    assert str(20 + SHOWN_HEADS) not in shown
+    output = capsys.readouterr().out
+    assert f"the best {SHOWN_HEADS} of {SHOWN_HEADS + 2}" in " ".join(output.split())
+    assert str(20 + SHOWN_HEADS - 1) in output
+    assert str(20 + SHOWN_HEADS) not in output
 
 
 def test_readings_name_directions_links_and_threshold(capsys: pytest.CaptureFixture[str]) -> None:
     both = AlignmentMethod(both_directions=True, symmetrisation="intersection", threshold=0.1)
     print_readings([Trial(both, SCORES), Trial(AlignmentMethod(), SCORES)])
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     for word in ("both", "intersection", "0.1", "one", "argmax", "0.075"):
-        assert word in shown
+        assert word in output

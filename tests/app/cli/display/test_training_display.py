@@ -54,8 +54,8 @@ def test_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[
     errors = capsys.readouterr().err
     assert "12,345 parameters, from step 0" in errors
     assert "step 50/1,000  loss 25.500  500 tokens/s  0:31:40 left" in errors
-    shown = [int(step) for step in re.findall(r"step (\d+)/", errors)]
-    assert shown == [1, 2, 5, 10, 20, 50]
+    printed = [int(step) for step in re.findall(r"step (\d+)/", errors)]
+    assert printed == [1, 2, 5, 10, 20, 50]
 
 
 def test_first_resumed_steps_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,6 +99,6 @@ def test_validations_logged_and_printed(tmp_path: Path, capsys: pytest.CaptureFi
         display.on_validation({"step": 8.0, "dead_units": 0.0})
         logged = read_log(tmp_path / "log.jsonl").validations
     assert logged == [measured, {"step": 8.0, "dead_units": 0.0}]
-    shown = capsys.readouterr().err
-    assert "step 7: dev.fr 3.250  BLEU 12.3  dead units 12.5%\n" in shown
-    assert "warning: a layer is dead\nstep 8: \n" in shown
+    output = capsys.readouterr().err
+    assert "step 7: dev.fr 3.250  BLEU 12.3  dead units 12.5%\n" in output
+    assert "warning: a layer is dead\nstep 8: \n" in output

@@ -29,8 +29,8 @@ def test_a_file_is_written_beside_its_source_or_to_the_output(
     beside = attend(*command)
     assert beside.exit_code == 0
     assert beside.stdout == f"{tmp_path / 'a.fr.txt'}\n"
-    told = attend(*command, "--output", tmp_path / "b.txt", "--target", "fr")
-    assert told.stdout == f"{tmp_path / 'b.txt'}\n"
+    result = attend(*command, "--output", tmp_path / "b.txt", "--target", "fr")
+    assert result.stdout == f"{tmp_path / 'b.txt'}\n"
     first, second = ((tmp_path / name).read_text("utf-8") for name in ("a.fr.txt", "b.txt"))
     assert first == second != FILES["a.txt"]
     assert first.endswith("\n")
@@ -40,10 +40,10 @@ def test_a_dash_is_standard_output(
     attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
 ) -> None:
     command = ("translate", "--checkpoint", tiny_checkpoint, "--output", "-", "--file", files[0])
-    shown = attend(*command)
-    assert shown.exit_code == 0
+    result = attend(*command)
+    assert result.exit_code == 0
     assert attend(*command[:3], *command[5:]).exit_code == 0
-    assert shown.stdout == (tmp_path / "a.fr.txt").read_text("utf-8")
+    assert result.stdout == (tmp_path / "a.fr.txt").read_text("utf-8")
     for more in (["--json"], ["--file", files[1]]):
         refused = attend(*command, *more)
         assert refused.exit_code == 1

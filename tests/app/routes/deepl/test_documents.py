@@ -22,8 +22,8 @@ UNKNOWN = {"document_id": "0" * 32, "document_key": "0" * 64}
 async def upload(
     client: httpx.AsyncClient, name: str = "a.txt", data: bytes = b"the cat", **fields: str
 ) -> httpx.Response:
-    wanted = {"source_lang": "EN", "target_lang": "FR"} | fields
-    return await client.post("/v2/document", files={"file": (name, data)}, data=wanted)
+    form = {"source_lang": "EN", "target_lang": "FR"} | fields
+    return await client.post("/v2/document", files={"file": (name, data)}, data=form)
 
 
 async def uploaded(

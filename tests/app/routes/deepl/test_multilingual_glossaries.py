@@ -120,11 +120,11 @@ async def test_version_2_shows_those_of_one_pair_and_version_3_all(client: Clien
 
 async def test_a_translation_takes_the_dictionary_of_its_languages(served: Client) -> None:
     made = await stored(served)
-    said = {"glossary_id": made["glossary_id"]}
+    glossary = {"glossary_id": made["glossary_id"]}
     for text, source, target, term in (
         ("The old cat.", "EN", "FR", "vieux chien"), ("Un chat.", "FR", "EN-GB", "old dog"),
     ):  # fmt: skip
-        body = {"text": text, "source_lang": source, "target_lang": target} | said
+        body = {"text": text, "source_lang": source, "target_lang": target} | glossary
         response = await served.post("/v2/translate", json=body)
         assert term in response.json()["translations"][0]["text"].lower()
 

@@ -59,16 +59,16 @@ async def test_variants_of_the_target(client: Client, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("value", "split"),
     [
         ("1", True), (1, True), (True, True), ("0", False), (0, False), (False, False),
         ("nonewlines", "nonewlines"),
     ],
 )  # fmt: skip
-async def test_split_sentences(client: Client, said: Any, meant: Any) -> None:
+async def test_split_sentences(client: Client, value: Any, split: Any) -> None:
     text = "The cat\nsees the dog. The house."
-    [answer] = await post(client, text=text, split_sentences=said)
-    assert answer["text"] == await native_text(client, text, split_sentences=meant)
+    [answer] = await post(client, text=text, split_sentences=value)
+    assert answer["text"] == await native_text(client, text, split_sentences=split)
     others = {
         await native_text(client, text, split_sentences=other)
         for other in (True, False, "nonewlines")
@@ -184,11 +184,11 @@ async def test_languages(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> N
 
 
 async def test_every_method_of_a_path_is_allowed(client: Client) -> None:
-    told = await client.options("/v2/languages")
+    options = await client.options("/v2/languages")
     refused = await client.delete("/v2/languages")
     head = await client.head("/v2/languages")
-    assert told.status_code == httpx.codes.NO_CONTENT
-    assert told.headers["Allow"] == refused.headers["Allow"] == "GET, HEAD, POST"
+    assert options.status_code == httpx.codes.NO_CONTENT
+    assert options.headers["Allow"] == refused.headers["Allow"] == "GET, HEAD, POST"
     assert head.status_code == httpx.codes.OK
 
 
@@ -236,15 +236,17 @@ async def test_usage_counts_what_was_translated(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "used", "beam_size"),
+    ("requested", "used", "beam_size"),
     [
         ("quality_optimized", "quality_optimized", None),
         ("prefer_quality_optimized", "quality_optimized", None),
         ("latency_optimized", "latency_optimized", 1),
     ],
 )
-async def test_model_types(served: Client, asked: str, used: str, beam_size: int | None) -> None:
-    [answer] = await post(served, text="The old cat.", model_type=asked)
+async def test_model_types(
+    served: Client, requested: str, used: str, beam_size: int | None
+) -> None:
+    [answer] = await post(served, text="The old cat.", model_type=requested)
     beam = {} if beam_size is None else {"beam_size": beam_size}
     assert answer["text"] == await native_text(served, "The old cat.", source="en", **beam)
     assert answer["model_type_used"] == used

@@ -35,13 +35,13 @@ async def test_open_without_a_key(serve: Serve, path: str) -> None:
 async def test_everything_else_wants_a_key_and_openapi_says_so(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys=KEYS) as client:
         document = (await client.get("/openapi.json")).json()
-        asked = [
+        protected = [
             (method, path, operation)
             for path, operations in document["paths"].items()
             for method, operation in operations.items()
             if path not in OPEN_PATHS
         ]
-        for method, path, operation in asked:
+        for method, path, operation in protected:
             response = await client.request(method, path, json={})
             # LibreTranslate's clients expect 400 where there is no key.
             refused = (400,) if path == "/translate_file" else (401, 403)
@@ -49,7 +49,7 @@ async def test_everything_else_wants_a_key_and_openapi_says_so(serve: Serve) -> 
             assert str(response.status_code) in operation["responses"], (method, path)
             assert {"bearer": []} in operation["security"]
             assert {} not in operation["security"]
-    assert ("post", "/translate") in [(method, path) for method, path, _ in asked]
+    assert ("post", "/translate") in [(method, path) for method, path, _ in protected]
 
 
 @pytest.mark.parametrize("key", ["first", "s3cond"])

@@ -29,7 +29,7 @@ PARTS = (
 )
 
 
-def request(
+def make_request(
     *chunks: bytes, query: bytes = b"", **headers: str
 ) -> tuple[Request, Callable[[], int]]:
     """A request whose body comes in chunks, and how many of them were read."""
@@ -38,7 +38,7 @@ def request(
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
 
-    named = [(name.replace("_", "-").encode(), said.encode()) for name, said in headers.items()]
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": "POST", "query_string": query, "headers": named}
     return Request(scope, receive), lambda: len(chunks) - len(left)
 
@@ -50,8 +50,8 @@ async def status_of(reading: Awaitable[object]) -> int:
 
 
 async def test_a_body_of_just_the_limit_comes_in_chunks() -> None:
-    asked, _ = request(b"ab", b"", b"cd")
-    assert await read_body(asked, 4) == b"abcd"
+    request, _ = make_request(b"ab", b"", b"cd")
+    assert await read_body(request, 4) == b"abcd"
 
 
 async def test_large_bodies_are_spread_over_iterations_of_the_loop() -> None:
@@ -60,8 +60,8 @@ async def test_large_bodies_are_spread_over_iterations_of_the_loop() -> None:
 
     async def read(size: int) -> None:
         nonlocal n_returned
-        asked, _ = request(b"x" * size)
-        await read_body(asked, LARGE + 1)
+        request, _ = make_request(b"x" * size)
+        await read_body(request, LARGE + 1)
         n_returned += 1
         time.sleep(1.1 * SHARE)
 
@@ -90,8 +90,8 @@ async def test_a_form_is_read_in_portions_between_which_others_work(
     kind: str, content: bytes
 ) -> None:
     """Counted in parts of the thread's own time: each leaves the loop to others."""
-    asked, _ = request(content, content_type=kind)
-    reading = asyncio.create_task(read_parameters(asked, len(content)))
+    request, _ = make_request(content, content_type=kind)
+    reading = asyncio.create_task(read_parameters(request, len(content)))
     longest = 0.0
     while not reading.done():
         before = time.thread_time()
@@ -109,31 +109,31 @@ async def test_fields_are_decoded_as_elsewhere() -> None:
         b"%", b"%4", b"%4g", b"%%41", b"%C3", b"%C3\xc3\xa9", b"%e2%82", b"+%2B+", b"a=b=%3d", b"",
     ]  # fmt: skip
     content = b"&&" + b"&".join(b"q%71=" + value for value in values) + b"&alone&=nameless"
-    asked, _ = request(content, content_type=FORM)
+    request, _ = make_request(content, content_type=FORM)
     expected = parse_qsl(content.decode(), keep_blank_values=True)
-    assert await read_parameters(asked, len(content)) == gather(expected)
+    assert await read_parameters(request, len(content)) == gather(expected)
 
 
 async def test_too_long_a_body_is_read_no_further() -> None:
-    asked, n_read = request(b"abc", b"de", b"f")
-    assert await status_of(read_body(asked, 4)) == 413
+    request, n_read = make_request(b"abc", b"de", b"f")
+    assert await status_of(read_body(request, 4)) == 413
     assert n_read() == 2
 
 
 @pytest.mark.parametrize("announced", ["5", "9" * 5000])
 async def test_too_long_a_body_that_is_announced_is_not_read(announced: str) -> None:
-    asked, n_read = request(b"abcde", content_length=announced)
-    assert await status_of(read_body(asked, 4)) == 413
+    request, n_read = make_request(b"abcde", content_length=announced)
+    assert await status_of(read_body(request, 4)) == 413
     assert n_read() == 0
 
 
 @pytest.mark.parametrize(("coding", "status"), cases(__file__, "a_compressed_body_is_refused"))
 async def test_a_compressed_body_is_refused(coding: str, status: int | None) -> None:
-    asked, n_read = request(b"abcd", content_encoding=coding)
+    request, n_read = make_request(b"abcd", content_encoding=coding)
     if status is None:
-        assert await read_body(asked, 4) == b"abcd"
+        assert await read_body(request, 4) == b"abcd"
     else:
-        assert await status_of(read_body(asked, 4)) == status
+        assert await status_of(read_body(request, 4)) == status
         assert n_read() == 0
 
 
@@ -169,9 +169,9 @@ def test_what_a_body_is(kind: str | None, content: bytes, is_json: bool, is_form
     ],
 )
 async def test_malformed_json_is_reported_by_position_alone(content: bytes, told: str) -> None:
-    asked, _ = request(content, content_type=JSON)
+    request, _ = make_request(content, content_type=JSON)
     with pytest.raises(MalformedJsonError, match=told) as raised:
-        await read_json(asked, 1_000_000)
+        await read_json(request, 1_000_000)
     assert "xyz" not in str(raised.value)
 
 
@@ -188,8 +188,8 @@ async def test_malformed_json_is_reported_by_position_alone(content: bytes, told
 async def test_parameters(
     kind: str, chunks: Sequence[bytes], query: bytes, expected: dict[str, object]
 ) -> None:
-    asked, _ = request(*chunks, query=query, content_type=kind)
-    assert await read_parameters(asked, 1000) == expected
+    request, _ = make_request(*chunks, query=query, content_type=kind)
+    assert await read_parameters(request, 1000) == expected
 
 
 @pytest.mark.parametrize(
@@ -204,6 +204,6 @@ async def test_parameters(
     ],
 )
 async def test_malformed_parameters(kind: str, content: bytes, error: type[Exception]) -> None:
-    asked, _ = request(content, content_type=kind)
+    request, _ = make_request(content, content_type=kind)
     with pytest.raises(error):
-        await read_parameters(asked, 100_000)
+        await read_parameters(request, 100_000)

@@ -11,7 +11,7 @@ from app.errors import MalformedJsonError
 from app.routes.handling import json_body
 from app.routes.handling.body import Body, read_json
 from app.routes.handling.json_body import LARGE, MAX_VALUES, parse_json
-from tests.app.routes.handling.test_body import JSON, request
+from tests.app.routes.handling.test_body import JSON, make_request
 
 STRINGS = st.text(st.sampled_from('",:[{}]\\/\nné😀'), max_size=8)
 VALUES = st.recursive(
@@ -56,18 +56,18 @@ async def test_too_many_values_are_refused_before_they_are_parsed(
     content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_body, "_JSON", None)
-    asked, _ = request(content, content_type=JSON)
+    request, _ = make_request(content, content_type=JSON)
     with pytest.raises(MalformedJsonError, match="more than 100,000 commas, colons and opening"):
-        await read_json(asked, 2_000_000)
+        await read_json(request, 2_000_000)
 
 
 async def test_larger_bodies_may_have_more_values() -> None:
     content = b"[" + b"1," * MAX_VALUES + b"1]"
-    asked, _ = request(content, content_type=JSON)
-    parsed = await read_json(asked, 20 * MAX_VALUES + 20)
+    request, _ = make_request(content, content_type=JSON)
+    parsed = await read_json(request, 20 * MAX_VALUES + 20)
     assert parsed == [1] * (MAX_VALUES + 1)
-    asked, _ = request(content, content_type=JSON)
-    body = await Body.read(asked, 1_000_000)
+    request, _ = make_request(content, content_type=JSON)
+    body = await Body.read(request, 1_000_000)
     assert body.max_values == MAX_VALUES  # not fewer
 
 

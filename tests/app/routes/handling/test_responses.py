@@ -139,9 +139,9 @@ async def test_work_waits_for_a_client_that_does_not_read() -> None:
     events = Unsent()
     for _ in range(MAX_UNSENT):
         events.put(TOKEN)
-    room = asyncio.create_task(events.drain())
+    draining = asyncio.create_task(events.drain())
     await asyncio.sleep(0)
-    assert not room.done()
+    assert not draining.done()
     await events.get()
     async with ends_soon():
-        await room
+        await draining

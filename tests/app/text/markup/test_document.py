@@ -31,7 +31,7 @@ GAP = st.sampled_from(["", " ", "\n  "])
 def element(names: list[str], inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     attributes = st.sampled_from(["", ' id="1"', " class='a &amp; b'", ' title="x &lt; y"'])
     return st.builds(
-        lambda name, said, content: f"<{name}{said}>{content}</{name}>",
+        lambda name, attribute, content: f"<{name}{attribute}>{content}</{name}>",
         st.sampled_from(names), attributes, inner,
     )  # fmt: skip
 

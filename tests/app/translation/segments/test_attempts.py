@@ -19,12 +19,12 @@ from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from model.text.text_codec import TextCodec
 from tests.app.translation.segments.test_segmented_text import (
+    hypothesis_of,
     reading,
-    said,
     settle,
     with_alternatives,
 )
-from tests.app.translation.test_partial_results import Kept
+from tests.app.translation.test_partial_results import EventRecorder
 
 
 def with_terms(codec: TextCodec, glossary: dict[str, str]) -> Reading:
@@ -40,7 +40,7 @@ def searched(
     for hypotheses in answers:
         [segment] = text.pending()
         found.append(segment)
-        segment.settle([said(one, codec) for one in hypotheses])
+        segment.settle([hypothesis_of(one, codec) for one in hypotheses])
     assert text.pending() == []
     assert all(segment.is_accepted for segment in text.segments)
     return found
@@ -83,7 +83,7 @@ def test_a_retry_that_mends_nothing_or_is_worse_is_not_taken(codec: TextCodec) -
 def test_sentences_cut_at_the_limit_are_not_searched_again(codec: TextCodec) -> None:
     text = SegmentedText("the dog 12", reading(codec))
     [segment] = text.pending()
-    segment.settle([said("le chien", codec, capped=True)])
+    segment.settle([hypothesis_of("le chien", codec, capped=True)])
     assert text.pending() == []
     assert text.flags == ["length_capped", "numbers"]
 
@@ -107,13 +107,13 @@ def test_terms_that_are_translated_so_anyway_are_no_constraints(codec: TextCodec
 
 def test_other_terms_are_required(codec: TextCodec) -> None:
     text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
-    _, bound, shown = searched(
+    _, bound, unbound = searched(
         text,
         codec,
         [["Le chat voit le chien."], ["Le matou voit le toutou."], ["Le {name} voit un {user}."]],
     )
     assert len(bound.options.constraints) == 2
-    assert shown.options.constraints == ()
+    assert unbound.options.constraints == ()
     assert (text.answer().after, text.flags) == ("Le matou voit le toutou.", [])
     assert text.retried == {"glossary": 2}
 
@@ -164,9 +164,9 @@ def test_a_term_at_the_start_of_a_sentence_has_its_capital(codec: TextCodec) -> 
 def test_giving_up_takes_what_there_is(codec: TextCodec) -> None:
     text = SegmentedText("The dog 12. The cat.", reading(codec))
     first, second = text.pending()
-    first.settle([said("Le chien 13.", codec)])
+    first.settle([hypothesis_of("Le chien 13.", codec)])
     assert not text.give_up()
-    second.settle([said("Le chat.", codec)])
+    second.settle([hypothesis_of("Le chat.", codec)])
     assert [segment.form.numbers for segment in text.pending()] == [True]
     assert text.give_up()
     assert (text.answer().after, text.flags) == ("Le chien 13. Le chat.", ["numbers"])
@@ -177,7 +177,7 @@ def test_giving_up_keeps_no_terms_at_unconfirmed_positions(codec: TextCodec) -> 
     text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
     for answer in ("Le chat voit le chien.", "Le matou voit le toutou."):
         [segment] = text.pending()
-        segment.settle([said(answer, codec)])
+        segment.settle([hypothesis_of(answer, codec)])
     text.pending()
     text.give_up()
     assert (text.answer().after, text.flags) == ("Le chat voit le chien.", ["glossary_unmet"])
@@ -188,7 +188,7 @@ class LateScheduler:
 
     def __init__(self, codec: TextCodec, answer: str) -> None:
         self.metrics = Metrics()
-        self._answers = [said(answer, codec)]
+        self._answers = [hypothesis_of(answer, codec)]
 
     async def search(self, segments: Sequence[Any], **_: object) -> QueueTimings:
         if not self._answers:
@@ -201,15 +201,17 @@ class LateScheduler:
 
 @pytest.mark.parametrize("is_live", [False, True])
 async def test_a_late_retry_leaves_the_first_answer(codec: TextCodec, is_live: bool) -> None:
-    news: list[Any] = []
+    events: list[Any] = []
     scheduler = LateScheduler(codec, "le chien 13")
     step: Any = SimpleNamespace(
         reading=reading(codec), model=SimpleNamespace(scheduler=scheduler), direction=("en", "fr")
     )
-    block = Block("the dog 12", feed=Feed(0, Kept(news), has_segments=False) if is_live else None)
+    block = Block(
+        "the dog 12", feed=Feed(0, EventRecorder(events), has_segments=False) if is_live else None
+    )
     await translate_step([block], step, RequestContext(None, math.inf, Timings()))
     assert (block.answer().text, block.flags) == ("le chien 13", ["numbers"])
-    assert "".join(one.text for one in news) == ("le chien 13" if is_live else "")
+    assert "".join(one.text for one in events) == ("le chien 13" if is_live else "")
     assert (
         b'attend_segment_retries_total{reason="numbers"} 1.0' in scheduler.metrics.exposition()[0]
     )

@@ -47,8 +47,8 @@ def answer(
     segmented = SegmentedText(text, Reading(codec, direction, 200, SearchOptions()))
     while pending := segmented.pending():
         for segment in pending:
-            said = model(segment.stand_ins.text, random)
-            ids = tuple(token.id for token in codec.tokenize(said))
+            translation = model(segment.stand_ins.text, random)
+            ids = tuple(token.id for token in codec.tokenize(translation))
             segment.settle([Hypothesis(ids, (-0.5,) * (len(ids) + 1), -1.0, False)])
     return segmented.answer().after
 

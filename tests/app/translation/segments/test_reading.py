@@ -7,8 +7,8 @@ def test_each_occurrence_is_a_constraint_equal_to_that_of_the_same_term(codec: T
     terms = list(Glossary({"cat": "chat", "dog": "chien vert"}).find("cat dog cat"))
     first, second, third = TermSpeller(codec).constraints(terms)
     assert first == third != second
-    said = {codec.decode(wording.ids) for wording in second.wordings}
-    assert said == {"chien vert", "Chien vert"}
+    forms = {codec.decode(wording.ids) for wording in second.wordings}
+    assert forms == {"chien vert", "Chien vert"}
 
 
 def test_terms_that_the_vocabulary_cannot_spell_are_left_out(codec: TextCodec) -> None:

@@ -32,7 +32,9 @@ def with_alternatives(text: str, codec: TextCodec) -> SegmentedText:
     return SegmentedText(text, replace(reading(codec, max_tokens=80), options=options))
 
 
-def said(text: str, codec: TextCodec, score: float = -1.0, capped: bool = False) -> Hypothesis:
+def hypothesis_of(
+    text: str, codec: TextCodec, score: float = -1.0, capped: bool = False
+) -> Hypothesis:
     ids = [token.id for token in codec.tokenize(text)]
     return Hypothesis(tuple(ids), (-0.1,) * (len(ids) + 1), score, capped)
 
@@ -44,7 +46,7 @@ def settle(text: SegmentedText, codec: TextCodec, translated: dict[str, str]) ->
         for segment in pending:
             source = segment.stand_ins.text
             read.append(source)
-            segment.settle([said(translated.get(source, source), codec)])
+            segment.settle([hypothesis_of(translated.get(source, source), codec)])
     return read
 
 
@@ -84,7 +86,7 @@ def test_a_lost_placeholder_is_tried_again_and_then_left_out(codec: TextCodec) -
 def test_lost_words_beside_a_placeholder_are_looked_for_again(codec: TextCodec) -> None:
     text = segmented("The dog {x}.", codec)
     [segment] = text.pending()
-    segment.settle([said("{name}.", codec), said("chien {name}.", codec)])
+    segment.settle([hypothesis_of("{name}.", codec), hypothesis_of("chien {name}.", codec)])
     assert (text.answer().after, text.flags) == ("chien {x}.", [])
     other = segmented("The dog {x}.", codec)
     losing = {"The dog {name}.": "{name}.", "The dog 4817.": "4817", "The dog": "le chien"}
@@ -101,7 +103,7 @@ def test_a_placeholder_whose_words_stay_lost_is_flagged(codec: TextCodec) -> Non
 def test_hypotheses_that_kept_every_placeholder_are_accepted(codec: TextCodec) -> None:
     text = with_alternatives("The {x}", codec)
     [segment] = text.pending()
-    hypotheses = [said(t, codec) for t in ("le chien", "la {name}", "le {name} vert")]
+    hypotheses = [hypothesis_of(t, codec) for t in ("le chien", "la {name}", "le {name} vert")]
     segment.settle(hypotheses)
     assert [text.answer(rank).after for rank in range(text.n_answers)] == ["la {x}", "le {x} vert"]
     assert segment.best == hypotheses[1]
@@ -109,7 +111,7 @@ def test_hypotheses_that_kept_every_placeholder_are_accepted(codec: TextCodec) -
 
 def test_hypotheses_beyond_the_requested_ones_are_not_read(codec: TextCodec) -> None:
     [segment] = segmented("The {x}", codec).pending()
-    segment.settle([said(t, codec) for t in ("le", "la {name}", "le {name} vert")])
+    segment.settle([hypothesis_of(t, codec) for t in ("le", "la {name}", "le {name} vert")])
     assert [one.text for one in segment.renderings] == ["la {x}"]
 
 
@@ -129,11 +131,11 @@ def test_scores_of_sentences_are_weighed_by_their_tokens(codec: TextCodec) -> No
 def test_flags_are_those_of_any_sentence(codec: TextCodec) -> None:
     text = segmented("The dog. The cat. The house. The old cat. ¿the old house.", codec)
     answers = [
-        said("le", codec, capped=True),
-        said("le chien " * 9, codec),
-        said("The house.", codec),
-        said("le vieux chat.", codec),
-        said("la vieille maison.", codec),
+        hypothesis_of("le", codec, capped=True),
+        hypothesis_of("le chien " * 9, codec),
+        hypothesis_of("The house.", codec),
+        hypothesis_of("le vieux chat.", codec),
+        hypothesis_of("la vieille maison.", codec),
     ]
     for segment, answer in zip(text.pending(), answers, strict=True):
         segment.settle([answer])
@@ -143,7 +145,7 @@ def test_flags_are_those_of_any_sentence(codec: TextCodec) -> None:
 def test_improbable_sentences_are_doubtful(codec: TextCodec) -> None:
     text = segmented("The dog. The cat.", codec)
     first, second = text.pending()
-    first.settle([said("le chien.", codec)])
+    first.settle([hypothesis_of("le chien.", codec)])
     second.settle([Hypothesis((5,) * 9, (-0.9,) * 10, -9.0, False)])
     assert "doubtful" in text.flags
 
@@ -151,7 +153,7 @@ def test_improbable_sentences_are_doubtful(codec: TextCodec) -> None:
 def test_a_long_source_with_a_short_answer_is_truncated(codec: TextCodec) -> None:
     text = segmented("the cat sees the dog and the cat and the dog sees the cat and the dog", codec)
     [segment] = text.pending()
-    segment.settle([said("le", codec)])
+    segment.settle([hypothesis_of("le", codec)])
     assert text.flags == ["truncated"]
 
 
@@ -200,7 +202,7 @@ def test_each_placeholder_comes_back_once_for_any_output(
             answer = segment.stand_ins.text
             for lost in re.findall(r"\{\w+\}|\d{4,}", answer)[:forgets]:
                 answer = answer.replace(lost, "")
-            segment.settle([said(answer, codec)])
+            segment.settle([hypothesis_of(answer, codec)])
             n_read += 1
     assert n_read < 200
     answer = through.answer().after

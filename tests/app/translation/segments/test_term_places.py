@@ -55,9 +55,9 @@ def test_terms_at_their_positions(terms: list[Term], good: str) -> None:
 
 def test_short_words_show_that_a_term_was_added() -> None:
     terms = list(Glossary({"chat": "tomcat", "chien": "mutt"}).find("J'aime le chat et le chien."))
-    free, shown = "I like the cat and the dog.", "I like the tomcat and the mutt."
-    assert not is_in_place(terms, free, "I mutt like tomcat and the dog.", shown)
-    assert not is_in_place(terms, free, "I like the tomcat and the dog mutt.", shown)
+    free, translation = "I like the cat and the dog.", "I like the tomcat and the mutt."
+    assert not is_in_place(terms, free, "I mutt like tomcat and the dog.", translation)
+    assert not is_in_place(terms, free, "I like the tomcat and the dog mutt.", translation)
 
 
 def test_a_term_instead_of_a_wrong_word() -> None:
@@ -73,8 +73,10 @@ def test_an_added_term_may_say_what_the_free_translation_left_out() -> None:
 
 
 def test_a_term_that_is_translated_so_anyway_may_be_anywhere(terms: list[Term]) -> None:
-    shown = "J'aime le matou et le clébard."
-    assert is_in_place(terms, "J'aime matou et le clébard.", "Clébard et matou aiment.", shown)
+    translation = "J'aime le matou et le clébard."
+    assert is_in_place(
+        terms, "J'aime matou et le clébard.", "Clébard et matou aiment.", translation
+    )
 
 
 def test_a_term_that_replaces_no_word_was_added(terms: list[Term]) -> None:

@@ -20,7 +20,7 @@ def answer(*texts: tuple[str, list[str]]) -> TranslateAnswer:
 
 
 @pytest.mark.parametrize(
-    ("others", "shown"),
+    ("others", "alternatives"),
     [
         (["un", "deux"], ["un", "deux"]),
         (["un", "une maison", "deux", "un", ""], ["un", "deux"]),  # tokens differ, texts do not
@@ -28,11 +28,11 @@ def answer(*texts: tuple[str, list[str]]) -> TranslateAnswer:
     ],
 )
 def test_alternatives_differ_from_the_texts_before_them(
-    others: list[str], shown: list[str]
+    others: list[str], alternatives: list[str]
 ) -> None:
     words = {"source": "en", "target": "fr", "alternatives": 3}
     one = LibreTranslateRequest.parse({"q": "a house", **words})
-    assert LibreTranslateAnswer.of(one, answer(("une maison", others))).alternatives == shown
+    assert LibreTranslateAnswer.of(one, answer(("une maison", others))).alternatives == alternatives
     two = LibreTranslateRequest.parse({"q": ["a house", "a cat"], **words})
     both = answer(("une maison", others), ("un chat", ["un"]))
-    assert LibreTranslateAnswer.of(two, both).alternatives == [shown, ["un"]]
+    assert LibreTranslateAnswer.of(two, both).alternatives == [alternatives, ["un"]]

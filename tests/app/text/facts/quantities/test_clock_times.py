@@ -64,8 +64,8 @@ def test_other_numbers_are_no_times(text: str) -> None:
 
 @given(st.integers(1, 12), st.integers(1, 12), st.sampled_from("ap"))
 def test_the_first_of_two_hours_is_before_the_second(first: int, last: int, half: str) -> None:
-    wanted = "a" if half == "a" else "p"
-    found = half_before(first, last, wanted)  # type: ignore[arg-type]
-    between = (by_24_hours(last, wanted) - by_24_hours(first, found)) % 24  # type: ignore[arg-type]
+    second_half = "a" if half == "a" else "p"
+    found = half_before(first, last, second_half)  # type: ignore[arg-type]
+    between = (by_24_hours(last, second_half) - by_24_hours(first, found)) % 24  # type: ignore[arg-type]
     assert between <= 12
     assert (between == 12) == (first == last)

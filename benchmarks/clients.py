@@ -17,7 +17,7 @@ DRIP_INTERVAL = 1.0
 
 
 @dataclass
-class Crowd:
+class ClientPool:
     """Clients in this process, each of which sends its next request after each response.
 
     statuses   → count; failures are counted under the name of their exception
@@ -31,7 +31,7 @@ class Crowd:
     leaving: bool = False
 
     @asynccontextmanager
-    async def of(self, n_clients: int, *, stay: bool = False) -> AsyncIterator[None]:
+    async def run(self, n_clients: int, *, stay: bool = False) -> AsyncIterator[None]:
         """Run the clients until the body ends. After a failure, a client leaves unless `stay`."""
         async with asyncio.TaskGroup() as clients:
             for index in range(n_clients):
