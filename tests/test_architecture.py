@@ -198,7 +198,7 @@ def test_the_reader_of_imports_sees_every_form(tmp_path: Path) -> None:
     assert imports_of("p.q.x", file, known) == {"a.b", "d.e", "d", "p.q.g", "p.h", "j", "k"}
 
 
-def test_reaching_goes_through_packages_and_over_several_steps() -> None:
+def test_reachability_is_transitive_and_includes_packages() -> None:
     assert reaches("a.b", {"a": {"c"}, "c": {"d"}}) == {"a.b", "a", "c", "d"}
 
 
@@ -208,7 +208,7 @@ def test_every_module_is_in_a_row() -> None:
     assert {row for row in ROWS if row not in map(row_of, FILES)} == set()
 
 
-def test_the_table_points_downwards_only() -> None:
+def test_the_table_points_only_downwards() -> None:
     order = list(ROWS)
     back = [
         f"{row} → {target}"
@@ -283,7 +283,7 @@ def test_a_folder_fits_on_a_screen() -> None:
     assert full == {}
 
 
-def test_every_folder_says_what_lives_there() -> None:
+def test_every_folder_describes_its_content() -> None:
     for module, path in FILES.items():
         if path.name == "__init__.py":
             assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), module
@@ -291,7 +291,7 @@ def test_every_folder_says_what_lives_there() -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
 
 
-def test_tests_lie_as_what_they_test() -> None:
+def test_tests_mirror_the_modules_they_test() -> None:
     folders = {path.parent for path in FILES.values()}
     tests = {
         path.parent for name in ("app", "model") for path in (ROOT / "tests" / name).rglob("*.py")

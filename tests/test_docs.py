@@ -120,7 +120,7 @@ def test_every_status_of_the_dialects_is_listed() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+def test_links_within_the_repository_resolve(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
 
@@ -132,7 +132,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_to_headings_lead_somewhere(page: Path) -> None:
+def test_links_to_headings_resolve(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)", page.read_text("utf-8"))
     lost = [
         (target, anchor)

@@ -105,7 +105,7 @@ def test_speaks_the_other_dialects(generated: Generated, server: httpx.Client) -
     assert deepl.translations[0].text == translated
 
 
-def test_scores_and_tells_what_it_is(generated: Generated) -> None:
+def test_scores_and_describes_itself(generated: Generated) -> None:
     models = generated.models
     body = models.ScoreRequest(text="The cat", translation="le chat", source="en", target="fr")
     [pair] = generated("translation.score", body=body).scores

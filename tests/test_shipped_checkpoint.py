@@ -54,7 +54,7 @@ def test_scores_its_own_translation_as_its_search_did(client: httpx.Client) -> N
     assert pair["segments"][0]["target_tokens"] == found["segments"][0]["target_tokens"]
 
 
-def test_says_terms_amid_markup_and_placeholders(client: httpx.Client) -> None:
+def test_uses_terms_amid_markup_and_placeholders(client: httpx.Client) -> None:
     text = "<p>The <b>house</b> of {name} is green.</p><p>I see the Foo! Bar and the dog.</p>"
     [answer] = translate(
         client, text=text, source="en", target="fr", format="html", glossary={"house": "demeure"},
@@ -126,7 +126,7 @@ def test_shows_what_it_attended_to(client: httpx.Client) -> None:
     assert "".join(spans) == WEATHER
 
 
-def test_says_which_words_it_translated(client: httpx.Client) -> None:
+def test_links_the_words_it_translated(client: httpx.Client) -> None:
     (served,) = translate(client, text=WEATHER, target="fr", alignment=True)
     (segment,) = served["segments"]
     source = [WEATHER[start:end] for start, end in segment["source_words"]]
@@ -194,7 +194,7 @@ def test_every_placeholder_comes_back_once(client: httpx.Client, source: str, ta
             assert answer.count(placeholder) == text.count(placeholder), (text, answer)
 
 
-def test_no_word_beside_a_placeholder_is_lost_in_silence(client: httpx.Client) -> None:
+def test_no_word_beside_a_placeholder_is_lost_silently(client: httpx.Client) -> None:
     words = ["summer", "apple", "time", "report", "stop", "house", "to speak", "very old"]
     texts = [f"{{x}} {word}" for word in words]
     for text, answer in zip(texts, translate(client, text=texts, target="fr"), strict=True):

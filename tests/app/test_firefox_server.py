@@ -59,7 +59,7 @@ def test_a_stream_is_the_answer_in_parts(
 
 
 @pytest.mark.parametrize("shortlist", [True, False])
-def test_answers_are_the_same_in_any_company(client: httpx.Client, shortlist: bool) -> None:
+def test_answers_are_the_same_in_any_batch(client: httpx.Client, shortlist: bool) -> None:
     bodies: list[dict[str, Any]] = [
         {"text": text, "beam_size": beam_size, "shortlist": shortlist, "attention": True}
         for text in TEXTS
@@ -139,7 +139,7 @@ def test_two_models_translate_through_english(client: httpx.Client) -> None:
         assert through["score"] == pytest.approx(one["score"] + other["score"])
 
 
-def test_flags_tell_what_is_known(client: httpx.Client) -> None:
+def test_flags_report_known_faults(client: httpx.Client) -> None:
     text = TEXTS[2]
     [capped] = post(client, text=text, max_target_tokens=2)["translations"]
     assert "length_capped" in capped["flags"]

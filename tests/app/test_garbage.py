@@ -75,7 +75,7 @@ class Client:
         ("/nothing", {}, 404),
     ],
 )
-def test_a_request_leaves_nothing_to_the_collector(
+def test_a_request_leaves_nothing_to_the_garbage_collector(
     path: str, body: dict[str, Any], status: int, tiny_checkpoint: Path
 ) -> None:
     with (

@@ -50,7 +50,7 @@ def printed(program: str) -> int:
 
 
 @LINUX
-def test_pages_between_what_is_kept_go_back_to_the_system() -> None:
+def test_pages_between_live_allocations_are_returned_to_the_system() -> None:
     assert printed(FREED) * 4096 > 50_000_000
 
 

@@ -233,7 +233,7 @@ async def test_while_kernels_are_compiled_clients_learn_when_to_come_back(
     assert after.value.retry_after == 1
 
 
-async def test_golden_sentences_decide_over_the_start(models: Models) -> None:
+async def test_golden_sentences_decide_whether_the_server_starts(models: Models) -> None:
     right = GoldenSentence(source="en", target="fr", text="The cat.", translation="")
     models.golden.append(right)
     models.may_load.set()
@@ -303,7 +303,7 @@ async def test_the_admin_port_reloads_and_has_the_metrics_instead(models: Models
         assert 'attend_reloads_total{outcome="done"} 2.0' in (await admin.get("/metrics")).text
 
 
-async def test_a_wedged_engine_is_not_alive_and_does_not_hold_up_the_end(
+async def test_a_wedged_engine_is_not_alive_and_does_not_delay_the_end(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loading, "ENGINE_TIMEOUT", 0.1)

@@ -41,7 +41,7 @@ def test_an_empty_folder_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> 
     assert getattr(Settings.parse(), name) is None
 
 
-def test_keys_are_apart_by_commas_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_separated_by_commas_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTEND_API_KEYS", "hush-1, hush-2")
     from_variable = Settings.parse().api_keys
     assert Settings.parse(api_keys=["hush-1", "hush-2"]).api_keys == from_variable
@@ -68,7 +68,9 @@ def test_bad_keys_are_refused_without_quoting(monkeypatch: pytest.MonkeyPatch, k
         ("max_batch_tokens", "-1"), ("character_limit", "0"), ("log_level", "loud"),
     ],
 )  # fmt: skip
-def test_bad_values_are_one_line(monkeypatch: pytest.MonkeyPatch, setting: str, value: str) -> None:
+def test_bad_values_are_reported_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, setting: str, value: str
+) -> None:
     monkeypatch.setenv(env_name(setting), value)
     with pytest.raises(SettingsError) as failure:
         Settings.parse()

@@ -138,7 +138,7 @@ async def test_impossible_requests_are_refused_without_loading(serve: Serve, she
         assert set(states(client).values()) == {"known"}
 
 
-async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> None:
+async def test_the_least_recently_used_model_is_unloaded(serve: Serve, shelf: Path) -> None:
     async with serve(checkpoint=(), models=shelf) as client:
         whole = await answered(client, text="chat", source="fr", target="de")
         shelf_of = runtime_of(client).shelf
@@ -244,7 +244,7 @@ async def test_names_are_those_of_the_folders(serve: Serve, shelf: Path) -> None
     assert 'attend_model_requests_total{model="deutsch"} 1.0' in metrics
 
 
-async def test_an_idle_model_is_let_go(serve: Serve, shelf: Path) -> None:
+async def test_an_idle_model_is_unloaded(serve: Serve, shelf: Path) -> None:
     async with serve(checkpoint=(), models=shelf, model_idle_seconds=0.2) as client:
         await answered(client, text="cat", source="en", target="de")
         assert states(client)["en-de"] == "loaded"

@@ -39,7 +39,7 @@ def test_markdown_by_hand(report: Report) -> None:
     )
 
 
-def test_the_machine_is_described_without_what_linux_alone_has(
+def test_the_machine_is_described_without_features_of_linux(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     here = machine()

@@ -268,7 +268,7 @@ def test_the_reason_of_an_unreadable_file_is_shown(page: Page, tmp_path: Path) -
     assert message.text
 
 
-def test_it_speaks_other_languages(page: Page) -> None:
+def test_the_interface_is_available_in_other_languages(page: Page) -> None:
     for code, word, english in (("fr", "Traduire", "Anglais"), ("de", "Übersetzen", "Englisch")):
         page.run(
             "const list = document.getElementById('locale'); list.value = arguments[0];"

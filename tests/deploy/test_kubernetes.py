@@ -42,7 +42,7 @@ def test_the_lowest_version_is_documented() -> None:
     assert "Kubernetes 1.30 or later" in (ROOT / "docs" / "deploy.md").read_text("utf-8")
 
 
-def test_a_slip_would_be_noticed() -> None:
+def test_an_error_is_detected() -> None:
     broken = {**DEPLOYMENT, "spec": {**DEPLOYMENT["spec"], "replica": 2}}
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(broken, "1.37", strict=True)

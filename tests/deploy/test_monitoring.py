@@ -86,7 +86,7 @@ def test_an_alert_names_labels_that_its_query_has(rule: dict[str, Any]) -> None:
         "histogram_quantile(0.5, sum(rate(attend_step_duration_seconds_bucket[5m])))",
     ],
 )
-def test_a_slip_would_be_noticed(query: str) -> None:
+def test_an_error_is_detected(query: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         answered_labels(query, EXPOSED)
 

@@ -8,7 +8,7 @@ from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import FakeClock
 
 
-def test_without_keys_everyone_is_welcome_and_takes_turns_by_address() -> None:
+def test_without_keys_clients_are_told_apart_by_address() -> None:
     keys = Keys([])
     assert not keys.needed
     one, other = keys.client(None, "10.0.0.1"), keys.client("whatever", "10.0.0.2")
@@ -35,7 +35,7 @@ def test_a_key_that_is_nearly_right_is_wrong(key: str) -> None:
         Keys(["old", "new"]).client(key, "10.0.0.1")
 
 
-def test_nothing_shows_a_key() -> None:
+def test_no_representation_contains_a_key() -> None:
     keys = Keys(["hush-hush"])
     representations = repr(keys) + repr(vars(keys)) + repr(keys.client("hush-hush", "10.0.0.1"))
     assert "hush" not in representations
@@ -53,7 +53,7 @@ def refused(limit: RateLimit, client: str, n: int = 1) -> int | None:
     return None
 
 
-def test_a_minutes_worth_at_once_then_as_it_comes_back() -> None:
+def test_a_burst_of_one_minute_and_then_the_rate() -> None:
     clock = FakeClock()
     limit = RateLimit(6, "requests", clock)  # one in ten seconds
     assert [refused(limit, "a") for _ in range(7)] == [None] * 6 + [10]
@@ -65,7 +65,7 @@ def test_a_minutes_worth_at_once_then_as_it_comes_back() -> None:
     assert [refused(limit, "a") for _ in range(7)] == [None] * 6 + [10]
 
 
-def test_more_than_a_minutes_worth_is_given_once_and_paid_for() -> None:
+def test_a_request_larger_than_a_minutes_budget_is_admitted_and_delays_the_next() -> None:
     clock = FakeClock()
     limit = RateLimit(60, "characters", clock)
     assert refused(limit, "a", 90) is None

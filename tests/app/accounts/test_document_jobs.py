@@ -122,7 +122,7 @@ async def test_a_deleted_document_stops_and_is_refunded(when: str) -> None:
     assert job.result is None
 
 
-async def test_a_server_that_stops_ends_them() -> None:
+async def test_a_stopping_server_ends_them() -> None:
     desk = Desk()
     job = desk.submit()
     await asyncio.sleep(0)
@@ -131,7 +131,9 @@ async def test_a_server_that_stops_ends_them() -> None:
     assert isinstance(job.error, DrainingError)
 
 
-async def test_a_client_has_so_many_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unfinished_documents_of_a_client_are_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(document_jobs, "MAX_UNFINISHED", 2)
     desk = Desk()
     first, _ = desk.submit(), desk.submit()
@@ -144,7 +146,7 @@ async def test_a_client_has_so_many_unfinished(monkeypatch: pytest.MonkeyPatch) 
     await desk.jobs.stop()
 
 
-async def test_so_many_bytes_may_wait() -> None:
+async def test_waiting_bytes_are_limited() -> None:
     desk = Desk(stored_bytes=100)
     desk.submit(n_bytes=60)
     with pytest.raises(QueueFullError, match="100 bytes"):
@@ -153,7 +155,7 @@ async def test_so_many_bytes_may_wait() -> None:
     await desk.jobs.stop()
 
 
-async def test_the_oldest_finished_one_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_oldest_finished_document_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_jobs, "MAX_DOCUMENTS", 2)
     desk = Desk()
     first, second = desk.submit(), desk.submit()

@@ -52,7 +52,7 @@ def test_a_stored_glossary_is_found_until_it_is_removed(store: GlossaryStore) ->
             look_up(stored.id, "")
 
 
-def test_nobody_sees_or_removes_anothers(store: GlossaryStore) -> None:
+def test_a_client_cannot_see_or_remove_anothers(store: GlossaryStore) -> None:
     mine = store.add("me", "A", BOTH)
     theirs = store.add("they", "A", BOTH)
     assert store.all_of("me") == [mine]
@@ -234,7 +234,7 @@ def test_dictionaries_are_added_changed_and_removed(store: GlossaryStore) -> Non
     assert [one.id for one in store.all_of("")] == [made.id]
 
 
-def test_nobody_changes_anothers(store: GlossaryStore) -> None:
+def test_a_client_cannot_change_anothers(store: GlossaryStore) -> None:
     theirs = store.add("they", "A", BOTH)
     for change in (
         partial(store.update, name="mine"),

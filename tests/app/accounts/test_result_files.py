@@ -23,7 +23,7 @@ def test_a_file_is_kept_for_a_while_under_a_name_of_its_own() -> None:
     assert store.get("other") is None
 
 
-def test_the_oldest_makes_room() -> None:
+def test_the_oldest_is_evicted() -> None:
     store = FileStore(10, clock=FakeClock())
     first, second = store.put(file(4)), store.put(file(4))
     third = store.put(file(6))
@@ -36,7 +36,7 @@ def test_the_oldest_makes_room() -> None:
     assert store.get(last) == file(10)
 
 
-def test_so_many_files_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_files, "MAX_FILES", 2)
     store = FileStore(100, clock=FakeClock())
     first, second, third = (store.put(file(1)) for _ in range(3))

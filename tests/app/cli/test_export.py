@@ -36,7 +36,7 @@ def test_the_other_form_is_named(attend: Attend, tiny_checkpoint: Path, tmp_path
 
 
 @pytest.mark.parametrize("form", ["marian", "pegasus"])
-def test_no_checkpoint_is_one_line(attend: Attend, tmp_path: Path, form: str) -> None:
+def test_no_checkpoint_is_reported_in_one_line(attend: Attend, tmp_path: Path, form: str) -> None:
     result = attend("export", form, tmp_path / "x", tmp_path / "theirs")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1

@@ -38,7 +38,9 @@ def test_given_name_and_languages(attend: Attend, make_folder: MakeFolder, tmp_p
     assert load_checkpoint(tmp_path / "ours").config.name == "mine"
 
 
-def test_every_fault_is_one_line(attend: Attend, make_folder: MakeFolder, tmp_path: Path) -> None:
+def test_every_fault_is_reported_in_one_line(
+    attend: Attend, make_folder: MakeFolder, tmp_path: Path
+) -> None:
     folder = make_folder()
     change_json(folder / "config.json", normalize_before=True, static_position_embeddings=False)
     result = attend("import", "marian", folder, tmp_path / "ours")
@@ -184,7 +186,7 @@ def test_a_model_of_firefox_is_imported_or_served_as_it_is(attend: Attend, tmp_p
     assert len(answers.pop().splitlines()) == 1
 
 
-def test_a_damaged_model_of_firefox_is_one_line(attend: Attend, tmp_path: Path) -> None:
+def test_a_damaged_model_of_firefox_is_reported_in_one_line(attend: Attend, tmp_path: Path) -> None:
     path = write_model(tmp_path / "enfr", "test", (word_vocabulary(60),), (60, 60))
     path.write_bytes(path.read_bytes()[:1000])
     result = attend("import", "firefox", tmp_path / "enfr", tmp_path / "ours")

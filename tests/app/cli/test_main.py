@@ -94,7 +94,7 @@ def test_a_verb_that_needs_torch_says_so_where_there_is_none(verb: str) -> None:
     assert result.stderr == "attend: this needs torch, which is not installed\n"
 
 
-def test_a_reader_that_leaves_early_ends_it_quietly(tiny_checkpoint: Path) -> None:
+def test_a_closed_pipe_ends_it_quietly(tiny_checkpoint: Path) -> None:
     with start("translate", "--checkpoint", tiny_checkpoint, stdin=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
@@ -111,7 +111,7 @@ def test_a_reader_that_leaves_early_ends_it_quietly(tiny_checkpoint: Path) -> No
     assert b"BrokenPipe" not in errors
 
 
-def test_a_table_whose_reader_has_left_ends_it_quietly() -> None:
+def test_a_closed_pipe_ends_a_table_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(

@@ -250,7 +250,7 @@ def test_an_own_checkpoint_is_put_on_the_shelf(
     assert load_checkpoint(shelf / "mine")
 
 
-def test_nothing_is_left_of_an_import_that_fails(
+def test_a_failed_import_leaves_no_files(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
 ) -> None:
     hub = serving(make_folder())
@@ -333,7 +333,7 @@ def test_a_set_of_firefox_models(attend: Attend, registry: Path, tmp_path: Path)
     assert everything.stdout.splitlines()[-1].endswith("firefox-en-de, en to de")
 
 
-def test_a_pair_that_firefox_has_not_is_one_line(attend: Attend, registry: Path) -> None:
+def test_an_unknown_firefox_pair_is_reported_in_one_line(attend: Attend, registry: Path) -> None:
     result = attend("pull", "firefox:en-xx", "--registry", registry)
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [

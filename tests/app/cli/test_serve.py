@@ -115,7 +115,7 @@ def test_a_client_that_leaves_frees_its_slot(tiny_checkpoint: Path) -> None:
     assert 499 in statuses
 
 
-def test_damaged_files_are_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_damaged_files_are_reported_in_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
     truncated = tmp_path / "truncated"
     shutil.copytree(tiny_checkpoint, truncated)
     weights = truncated / "model.safetensors"
@@ -201,7 +201,7 @@ def test_connections_send_at_once_what_they_have() -> None:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_an_address_that_is_taken_is_exit_1_and_one_line() -> None:
+def test_an_address_that_is_taken_exits_with_1_and_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = failing("--port", str(taken.getsockname()[1]))
     assert fatal(result).startswith("cannot listen on 127.0.0.1, port ")
@@ -229,7 +229,7 @@ def engine_failed(cause: Exception) -> EngineFailedError:
         engine_failed(MemoryError("Unable to allocate 2 GiB")),
     ],
 )
-def test_a_shortage_of_memory_is_one_line(error: Exception) -> None:
+def test_a_shortage_of_memory_is_reported_in_one_line(error: Exception) -> None:
     reason = fatal_reason(error)
     assert reason
     assert reason.startswith("not enough memory")

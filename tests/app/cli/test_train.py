@@ -220,7 +220,9 @@ def test_bad_flag_values(folder: Path, flags: list[str], exit_code: int, message
         ("schedule = 3\n", "'schedule': expected a table"),
     ],
 )
-def test_bad_recipes_are_one_line(folder: Path, content: str | None, message: str) -> None:
+def test_bad_recipes_are_reported_in_one_line(
+    folder: Path, content: str | None, message: str
+) -> None:
     (folder / "toy.toml").unlink()
     if content is not None:
         (folder / "toy.toml").write_text(content)

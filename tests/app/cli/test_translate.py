@@ -261,7 +261,7 @@ def test_failed_requests(
 
 
 @pytest.mark.parametrize("bad", ["http://127.0.0.1:1", "ftp://example", "http://[", "nonsense"])
-def test_a_server_that_is_not_there_is_one_line(attend: Attend, bad: str) -> None:
+def test_a_server_that_is_not_there_is_reported_in_one_line(attend: Attend, bad: str) -> None:
     result = attend("translate", "--url", bad, "--target", "fr", stdin="a\n")
     assert result.exit_code == 1
     assert result.stderr.startswith(f"attend: {bad}/translate: ")

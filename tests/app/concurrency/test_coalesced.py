@@ -5,7 +5,7 @@ import pytest
 from app.concurrency.coroutines import Coalesced
 
 
-async def test_those_who_ask_at_a_time_share_a_call_and_later_ones_do_not() -> None:
+async def test_concurrent_callers_share_a_call_and_later_ones_do_not() -> None:
     n_calls = 0
 
     def count() -> int:
@@ -19,7 +19,7 @@ async def test_those_who_ask_at_a_time_share_a_call_and_later_ones_do_not() -> N
     assert await asyncio.gather(*(counts.call(key, count) for key in "ab")) == [3, 4]
 
 
-async def test_all_get_its_error_and_one_that_leaves_takes_nothing_from_the_others() -> None:
+async def test_all_get_its_error_and_a_cancelled_caller_does_not_affect_the_others() -> None:
     def fail() -> int:
         raise ValueError("no")
 

@@ -91,7 +91,7 @@ async def test_cancelling_ends_all() -> None:
 N = 3 * AT_A_TIME + 1
 
 
-async def test_calls_are_made_in_order_whoever_puts_them() -> None:
+async def test_calls_are_made_in_order_from_any_thread() -> None:
     callbacks = Callbacks(asyncio.get_running_loop())
     made: list[int] = []
     done = asyncio.Event()
@@ -131,7 +131,7 @@ async def test_the_loop_has_its_turn_between_a_few_of_them(n_puts: int) -> None:
     assert turns[:3] == [AT_A_TIME, 2 * AT_A_TIME, 3 * AT_A_TIME]
 
 
-async def test_one_that_raises_does_not_keep_the_others_from_being_made() -> None:
+async def test_a_failing_call_does_not_prevent_the_others() -> None:
     loop = asyncio.get_running_loop()
     raised: list[object] = []
     loop.set_exception_handler(lambda _, context: raised.append(context["exception"]))

@@ -76,7 +76,7 @@ def in_a_thread(after: list[int]) -> None:
 
 
 @on_linux
-def test_a_thread_steps_back_and_takes_no_other_with_it() -> None:
+def test_a_thread_lowers_only_its_own_priority() -> None:
     before, after = niceness(), list[int]()
     in_a_thread(after)
     assert after == [min(19, before + NICENESS)]
@@ -95,7 +95,7 @@ def test_without_permission_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @on_linux
-async def test_engines_step_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_engine_threads_lower_their_priority(monkeypatch: pytest.MonkeyPatch) -> None:
     engine, seen = FakeEngine(), list[int]()
     step = engine.step
 
@@ -144,7 +144,7 @@ async def abandoned(work: Callable[[], object]) -> BaseException | None:
 
 
 @pytest.mark.parametrize("name", FILES)
-async def test_a_file_that_nobody_waits_for_is_read_and_written_no_further(name: str) -> None:
+async def test_an_abandoned_file_is_read_and_written_no_further(name: str) -> None:
     open_file, data = file_format(name).open, FILES[name]
     document = open_file(data)
     answers = [Answer(text + "s") for text in document.texts]
@@ -153,12 +153,12 @@ async def test_a_file_that_nobody_waits_for_is_read_and_written_no_further(name:
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-async def test_markup_that_nobody_waits_for_is_read_no_further(markup: Format) -> None:
+async def test_abandoned_markup_is_read_no_further(markup: Format) -> None:
     error = await abandoned(lambda: MarkupDocument("<p>a</p>" * 10, markup))
     assert isinstance(error, AbandonedError)
 
 
-async def test_a_text_that_nobody_waits_for_is_cut_no_further() -> None:
+async def test_an_abandoned_text_is_segmented_no_further() -> None:
     error = await abandoned(lambda: list(each_segment("The dog. " * 1000, "en")))
     assert isinstance(error, AbandonedError)
 

@@ -87,7 +87,7 @@ def test_one_of_two_concurrent_imports_is_kept(
     assert list(kept.parent.iterdir()) == [kept]
 
 
-def test_nothing_is_left_of_an_import_that_fails(make_folder: MakeFolder, tmp_path: Path) -> None:
+def test_a_failed_import_leaves_no_files(make_folder: MakeFolder, tmp_path: Path) -> None:
     folder = make_folder()
     (folder / "vocab.json").unlink()
     with pytest.raises(CheckpointError, match=r"vocab\.json"):
@@ -95,7 +95,7 @@ def test_nothing_is_left_of_an_import_that_fails(make_folder: MakeFolder, tmp_pa
     assert list((tmp_path / "cache" / "marian").iterdir()) == []
 
 
-def test_a_read_only_cache_is_one_line(
+def test_a_read_only_cache_is_reported_in_one_line(
     make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_folder()

@@ -85,7 +85,7 @@ def test_transient_answers_are_retried_and_retry_after_is_respected(fake: FakeHu
 
 
 @pytest.mark.parametrize("status", [429, 502])
-def test_an_unwell_hub_is_given_up(fake: FakeHub, status: int) -> None:
+def test_retries_of_a_failing_hub_are_limited(fake: FakeHub, status: int) -> None:
     fake.faults = lambda _: httpx.Response(status)
     with pytest.raises(PullError, match=f"answered {status}; run the command again"):
         list_files(hub_of(fake), NAME, "main")

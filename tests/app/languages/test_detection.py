@@ -50,7 +50,7 @@ async def test_it_works_below_the_priority_of_the_event_loop(process: DetectionP
     )
 
 
-async def test_long_lists_leave_room_for_others() -> None:
+async def test_long_lists_leave_capacity_for_others() -> None:
     ended: list[str] = []
 
     async def timed(name: str, *texts: str) -> None:

@@ -53,7 +53,7 @@ def test_nothing_to_go_by(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Guten Tag, wie geht es Ihnen?", "Ich habe keine Zeit.", "Paris"])
-def test_candidates_are_best_first_and_worth_telling(text: str) -> None:
+def test_candidates_are_best_first_and_probable_enough(text: str) -> None:
     for detector in (EN_FR, LanguageDetector(["en", "fr", "de", "nl", "sv"])):
         confidences = [one.confidence for one in detector.detect(text)]
         assert confidences == sorted(confidences, reverse=True)

@@ -115,14 +115,14 @@ def test_gauges_are_read_at_each_scrape() -> None:
     assert [of(series, name) for name, _ in GAUGES.values()] == [1, 2, 3, 4, 5, 6]
 
 
-def test_openmetrics_for_who_prefers_it() -> None:
+def test_openmetrics_if_the_client_prefers_it() -> None:
     content, media_type = Metrics().exposition("application/openmetrics-text; version=1.0.0")
     assert media_type.startswith("application/openmetrics-text")
     assert content.endswith(b"# EOF\n")
     assert Metrics().exposition("*/*")[1].startswith("text/plain")
 
 
-async def test_an_engine_tells_of_its_steps_and_of_what_it_finished() -> None:
+async def test_steps_and_finished_sentences_are_counted() -> None:
     engine = FakeEngine(n_steps=3)
     async with running(engine) as scheduler:
         await submit(scheduler, 11, 12, length=5)

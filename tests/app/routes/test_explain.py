@@ -236,7 +236,7 @@ async def test_a_position_is_followed_through_its_layer(served: Client) -> None:
     ],
     ids=str,
 )
-async def test_a_position_that_there_is_not(
+async def test_a_position_out_of_range_is_refused(
     served: Client, changes: dict[str, Any], pointer: str
 ) -> None:
     body = {"text": TEXT, "target": "fr", "activations": {"stack": "encoder"} | changes}

@@ -132,7 +132,7 @@ async def test_the_language_of_a_file_is_found_out(served: Client) -> None:
     assert same.content == text
 
 
-async def test_what_cannot_be_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_invalid_files_are_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     big = b"The house. " * 100
     monkeypatch.setattr(main, "STORED_FILES", 0.025)
     async with serve(max_file_bytes=2000, max_file_characters=500) as client:
@@ -197,7 +197,7 @@ async def test_files_need_a_key_and_downloads_no_other_key(serve: Serve) -> None
     assert usage == 18
 
 
-async def test_so_many_files_at_a_time(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_files_are_limited(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_service, "MAX_FILES", 1)
     engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
     async with serve(engine) as client:
@@ -216,7 +216,7 @@ def _is_working(engine: FakeEngine) -> bool:
     return engine.in_step.wait(timeout=60)
 
 
-async def test_a_file_has_only_so_long(serve: Serve) -> None:
+async def test_a_file_has_a_deadline(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, file_timeout=0.05) as client:
         answer = await send(client, "a.txt", b"The house.")
@@ -224,7 +224,7 @@ async def test_a_file_has_only_so_long(serve: Serve) -> None:
         engine.release(1000)
 
 
-async def test_an_upload_has_only_so_long(serve: Serve) -> None:
+async def test_an_upload_has_a_deadline(serve: Serve) -> None:
     async def slowly() -> AsyncIterator[bytes]:
         yield b"--x\r\n"
         await asyncio.sleep(10)
@@ -236,7 +236,7 @@ async def test_an_upload_has_only_so_long(serve: Serve) -> None:
     assert answer.json() == {"error": "the file did not arrive within 0.05 s"}
 
 
-async def test_a_name_is_no_path_and_json_is_accepted(client: Client) -> None:
+async def test_a_name_is_not_a_path_and_json_is_accepted(client: Client) -> None:
     for name in ("../../a b.json", "C:\\x\\a b.json"):
         answer = await send(client, name, b'["The house"]', "application/json")
         fetched = await client.get(answer.json()["translatedFileUrl"])

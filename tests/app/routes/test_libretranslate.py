@@ -94,7 +94,7 @@ async def test_alternatives_only_on_request(served: Client) -> None:
     assert one["alternatives"] == [other["text"] for other in translation["alternatives"]]
 
 
-async def test_auto_says_what_was_found_of_every_text(client: Client) -> None:
+async def test_auto_reports_the_detected_language_of_every_text(client: Client) -> None:
     one = await post(client, q=ENGLISH, source="auto")
     several = await post(client, q=[FRENCH, "1 2 3", ENGLISH], source="Auto")
     assert "detectedLanguage" not in await post(client, q=ENGLISH, source="en")
@@ -139,7 +139,7 @@ async def test_detect_in_a_list_and_in_nothing(client: Client) -> None:
     assert refusal(empty, 400, "error") == "Invalid request: missing q parameter"
 
 
-async def test_detect_wants_a_key_if_there_are_any(serve: Serve) -> None:
+async def test_detect_requires_a_key_if_there_are_any(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys="first") as client:
         with_key = await client.post("/detect", json={"q": FRENCH, "api_key": "first"})
         assert with_key.status_code == httpx.codes.OK

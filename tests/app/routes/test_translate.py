@@ -93,7 +93,7 @@ async def test_alternatives_follow_the_best_in_falling_score(served: Client) -> 
     assert scores == sorted(scores, reverse=True)
 
 
-async def test_a_translation_cut_at_the_limit_says_so(served: Client) -> None:
+async def test_a_translation_cut_at_the_limit_is_flagged(served: Client) -> None:
     answer = await answered(served, text="cat", target="fr", max_target_tokens=1, beam_size=1)
     huge = await answered(served, text="cat", target="fr", max_target_tokens=10**30)
     assert "length_capped" in answer["translations"][0]["flags"]

@@ -99,7 +99,7 @@ async def test_slots_in_turn_are_taken_in_order_and_by_waiting_requests_only() -
     assert admission.n_admitted == 0
 
 
-async def test_one_who_leaves_when_it_is_their_turn_wakes_the_next() -> None:
+async def test_a_request_cancelled_at_its_turn_wakes_the_next() -> None:
     admission = Admission(1, forecast=lambda: 1.0)
     got: list[str] = []
 
@@ -256,7 +256,7 @@ async def test_a_request_cancelled_upon_admission_releases_its_capacity() -> Non
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
+async def test_capacity_is_not_exceeded_and_every_request_is_admitted(seed: int) -> None:
     chooser = Random(seed)
     limiter, taken, most, done = CapacityLimiter(CAPACITY), 0, 0, 0
 
@@ -299,7 +299,7 @@ async def test_a_line_that_is_too_long_grows_no_longer() -> None:
     await here.leave("small", *names[:2], *names[3:], "instead")
 
 
-async def test_a_thread_that_nobody_waits_for_holds_the_capacity_until_it_ends() -> None:
+async def test_an_abandoned_thread_holds_its_capacity_until_it_ends() -> None:
     """The thread's work takes memory."""
     limiter, begun, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
 

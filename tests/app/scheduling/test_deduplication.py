@@ -45,7 +45,7 @@ async def test_repeated_sentences_are_answered_without_the_engine() -> None:
     assert (again[0].queued, again[0].worked) == (0, 0)
 
 
-async def test_without_room_every_sentence_is_searched() -> None:
+async def test_without_cache_memory_every_sentence_is_searched() -> None:
     [engine] = engines = gated(1)
     async with running(engine, cache_bytes=0) as scheduler:
         tasks = [submit(scheduler, 11, 11), submit(scheduler, 11)]
@@ -71,7 +71,7 @@ async def test_concurrent_requests_share_a_search() -> None:
     ]  # fmt: skip
 
 
-async def test_the_first_to_ask_may_leave() -> None:
+async def test_the_first_request_may_be_cancelled() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, cache_bytes=ROOM) as scheduler:
         first = submit(scheduler, 11, 12)
@@ -104,7 +104,7 @@ async def test_an_abandoned_sentence_is_dropped_and_may_be_requested_again() -> 
     assert engine.admitted == [[11], [11]]
 
 
-async def test_errors_are_of_all_who_ask_and_are_not_kept() -> None:
+async def test_errors_reach_all_waiting_requests_and_are_not_cached() -> None:
     [engine] = engines = gated(1)
     async with running(engine, cache_bytes=ROOM) as scheduler:
         first = await occupied(scheduler)
@@ -121,7 +121,7 @@ async def test_errors_are_of_all_who_ask_and_are_not_kept() -> None:
     assert searched(engine).count(12) == 1
 
 
-async def test_it_is_worked_on_until_the_deadline_of_the_most_patient() -> None:
+async def test_a_shared_search_runs_until_the_latest_deadline() -> None:
     clock = FakeClock()
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, clock=clock, cache_bytes=ROOM) as scheduler:
@@ -177,7 +177,7 @@ async def test_nobody_waits_for_the_other_lane() -> None:
         await asyncio.gather(first, *tasks)
 
 
-async def test_a_scheduler_that_stops_takes_nothing_that_is_new() -> None:
+async def test_a_stopping_scheduler_accepts_nothing_new() -> None:
     async with running(FakeEngine(), cache_bytes=ROOM) as scheduler:
         await submit(scheduler, 11)
         await scheduler.stop()

@@ -98,7 +98,7 @@ def test_steps_that_finish_nothing_count_towards_the_next_that_does() -> None:
     assert throughput.seconds_per_token == pytest.approx((math.exp(-0.1) + 1) / 10)
 
 
-def test_a_change_of_pace_is_soon_believed() -> None:
+def test_the_estimate_follows_a_change_of_pace() -> None:
     throughput = Throughput()
     for _ in range(50):
         throughput.worked(10)
@@ -109,7 +109,7 @@ def test_a_change_of_pace_is_soon_believed() -> None:
     assert 0.1 < throughput.seconds_per_token < 0.25
 
 
-def test_many_short_steps_for_one_sentence_are_what_that_sentence_took() -> None:
+def test_the_time_of_a_sentence_is_the_sum_of_its_steps() -> None:
     throughput = Throughput()
     for _ in range(20):
         for _ in range(100):

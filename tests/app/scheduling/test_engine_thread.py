@@ -329,7 +329,7 @@ async def test_every_request_gets_its_own_answer_or_an_error(seed: int) -> None:
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
+async def test_the_bulk_lane_leaves_capacity_for_the_other(beam_size: int) -> None:
     [engine] = gated(1)
     n_bulk = BULK_ROWS // beam_size
     options = SearchOptions(beam_size)

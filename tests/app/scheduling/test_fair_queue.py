@@ -103,7 +103,7 @@ def test_discarded_requests_are_neither_charged_nor_served() -> None:
     assert not waiting.discard(others[0])
 
 
-def test_clearing_gives_everyone_back_in_order_of_arrival() -> None:
+def test_clearing_returns_all_requests_in_order_of_arrival() -> None:
     waiters = [Item("a"), Item("b", lane="bulk"), Item("a", "s"), Item("c")]
     waiting = queue(*waiters)
     assert waiting.clear() == waiters
@@ -127,7 +127,7 @@ steps = st.lists(st.one_of(waiters, st.just("take"), st.integers(0, 30)), max_si
 
 
 @given(steps)
-def test_nobody_is_lost_and_requests_keep_their_order(steps: list[Item | str | int]) -> None:
+def test_no_segment_is_lost_and_requests_keep_their_order(steps: list[Item | str | int]) -> None:
     waiting = FairQueue[Item]()
     model: list[Item] = []  # who waits, in order of arrival
     for step in [*steps, *["take"] * len(steps)]:
@@ -150,7 +150,9 @@ def test_nobody_is_lost_and_requests_keep_their_order(steps: list[Item | str | i
 
 
 @given(st.lists(waiters, min_size=1), st.lists(waiters))
-def test_the_head_of_a_lane_stays_so_whoever_comes(before: list[Item], after: list[Item]) -> None:
+def test_new_requests_do_not_change_the_head_of_a_lane(
+    before: list[Item], after: list[Item]
+) -> None:
     waiting = queue(*before)
     head = next(waiting.heads())
     for waiter in after:

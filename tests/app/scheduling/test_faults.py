@@ -179,14 +179,16 @@ async def test_a_thread_that_dies_loses_what_is_in_flight_and_begins_anew_once()
         assert of(series, "attend_engine_failures_total", kind="thread-died") == 2
 
 
-async def test_a_thread_that_dies_of_our_own_fault_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_internal_error_of_the_thread_is_the_cause_of_the_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     struck = iter([True])
 
     def faulty(*_: object) -> None:
         if next(struck, False):
             raise ZeroDivisionError
 
-    monkeypatch.setattr(engine_thread.EngineThread, "_news", faulty)
+    monkeypatch.setattr(engine_thread.EngineThread, "_progress_updates", faulty)
     async with running(FakeEngine(n_steps=2)) as scheduler:
         with pytest.raises(EngineFailedError) as failure:
             await submit(scheduler, 11)
@@ -195,7 +197,7 @@ async def test_a_thread_that_dies_of_our_own_fault_says_so(monkeypatch: pytest.M
         assert scheduler.load == IDLE
 
 
-async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None:
+async def test_an_engine_that_fails_to_cancel_fails_all_jobs_and_continues() -> None:
     @dataclass
     class Stubborn(FakeEngine):
         refusals: list[str] = field(default_factory=lambda: ["no"])

@@ -41,7 +41,7 @@ async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other()
     assert other.future.result().queued == 0
 
 
-async def test_a_request_that_failed_or_was_given_up_stays_so() -> None:
+async def test_a_failed_or_cancelled_request_stays_so() -> None:
     failed, given_up = new_request(2), new_request(1)
     failed.queued[0].settle(ValueError("one"))
     failed.queued[1].settle(ValueError("two"))

@@ -142,7 +142,7 @@ async def test_cancelled_in_flight_it_is_taken_out_of_the_engine_and_others_go_o
     assert engine.cancelled == [11]
 
 
-async def test_a_report_of_a_job_that_nobody_knows_is_passed_over() -> None:
+async def test_a_report_of_an_unknown_job_is_ignored() -> None:
     class Rambling(FakeEngine):
         def step(self) -> list[Finished]:
             return [Finished(999, []), *super().step()]
@@ -173,7 +173,7 @@ async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
         assert not first.done()
 
 
-async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
+async def test_a_failed_or_cancelled_explanation_affects_no_other_request() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
         failing = asyncio.create_task(scheduler.explanations.explain([2, POISON, 0], [0], "cross"))
@@ -187,7 +187,7 @@ async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
         await submit(scheduler, 12)
 
 
-async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> None:
+async def test_stopping_finishes_submitted_requests_and_accepts_no_more() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         submitted = [await occupy(scheduler, engine, 11), submit(scheduler, 12)]
@@ -204,7 +204,7 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
         assert not scheduler.alive
 
 
-async def test_before_its_start_nothing_is_taken() -> None:
+async def test_before_its_start_it_accepts_nothing() -> None:
     scheduler = Scheduler([FakeEngine()])
     with pytest.raises(EngineDownError):
         await translate(scheduler, [sentence(11)], OPTIONS)
@@ -212,15 +212,17 @@ async def test_before_its_start_nothing_is_taken() -> None:
         await scheduler.explanations.explain([2, 11, 0], [0], "cross")
 
 
-@pytest.mark.parametrize(("n_engines", "n_sentences", "most"), [(2, 10, 5), (3, 10, 4), (4, 3, 1)])
-async def test_a_burst_is_spread_evenly(n_engines: int, n_sentences: int, most: int) -> None:
+@pytest.mark.parametrize(
+    ("n_engines", "n_sentences", "maximum"), [(2, 10, 5), (3, 10, 4), (4, 3, 1)]
+)
+async def test_a_burst_is_spread_evenly(n_engines: int, n_sentences: int, maximum: int) -> None:
     engines = gated(n_engines)
     async with running(*engines) as scheduler:
         task = submit(scheduler, *range(20, 20 + n_sentences))
         await until(lambda: scheduler.load.in_flight == n_sentences)
         release(engines)
         await task
-    assert max(sum(map(len, engine.admitted)) for engine in engines) == most
+    assert max(sum(map(len, engine.admitted)) for engine in engines) == maximum
 
 
 async def test_a_busy_engine_leaves_a_newcomer_to_an_idle_one() -> None:
@@ -269,7 +271,7 @@ async def test_lists_that_wait_do_not_delay_a_single_sentence() -> None:
         assert scheduler.delay() == 0
 
 
-def test_an_engine_that_wakes_after_the_loops_end_leaves_in_silence() -> None:
+def test_an_engine_that_wakes_after_the_loop_has_ended_stops_silently() -> None:
     [engine] = gated(1)
     metrics = Metrics()
     scheduler = Scheduler([engine], metrics=metrics)

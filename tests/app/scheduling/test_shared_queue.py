@@ -63,7 +63,7 @@ async def test_once_an_engine_has_left_the_other_takes_all() -> None:
     assert len(one) == 5
 
 
-async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> None:
+async def test_the_last_engine_to_leave_gets_all_unfinished_work() -> None:
     queue, mine = joined()
     sentences = new_request(2).queued
     explanation = Explanation(explain, asyncio.get_running_loop().create_future(), 9, Caller())
@@ -108,7 +108,7 @@ async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
     assert not queue.wait_for_work(mine)
 
 
-async def test_in_flight_counts_tokens_and_forgives_ids_it_does_not_know() -> None:
+async def test_in_flight_counts_tokens_and_ignores_unknown_ids() -> None:
     in_flight = InFlight()
     [sentence] = new_request(1).queued
     in_flight.add(sentence)

@@ -46,7 +46,7 @@ async def test_certain_tokens_are_streamed_before_the_end() -> None:
     assert [one.hypotheses[0].ids for one in answers] == [(9, 9, 11), (9, 9, 12)]
 
 
-async def test_nothing_streams_where_nobody_listens() -> None:
+async def test_nothing_is_streamed_without_a_listener() -> None:
     streams: list[bool] = []
 
     class Noting(FakeEngine):

@@ -66,7 +66,7 @@ async def test_two_devices_share_a_queue() -> None:
     assert min(engine.n_finished for engine in engines) > 0
 
 
-async def test_memory_that_is_short_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_shortage_of_memory_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = sources(12, 2)
     reference = expected(texts)
     decode = Batch._decode_window

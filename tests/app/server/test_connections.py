@@ -141,7 +141,9 @@ async def test_timely_requests_are_answered_however_they_are_cut() -> None:
 @pytest.mark.parametrize(
     ("sent", "seconds", "part"), [(GET[:20], 0.4, "headers"), (POST + b"ab", 0.6, "body")]
 )
-async def test_a_byte_now_and_then_does_not_help(sent: bytes, seconds: float, part: str) -> None:
+async def test_a_trickle_of_bytes_does_not_extend_the_timeout(
+    sent: bytes, seconds: float, part: str
+) -> None:
     async with serving(HASTY) as served:
         connection = await served.connect(sent)
         began = time.monotonic()
@@ -185,7 +187,7 @@ async def test_a_connection_that_is_never_used_is_closed_without_a_word() -> Non
         assert await (await served.connect()).end() == b""
 
 
-async def test_a_client_that_waits_for_its_answer_is_not_hurried() -> None:
+async def test_a_client_waiting_for_its_answer_does_not_time_out() -> None:
     async with serving(HASTY) as served:
         served.app.gate.clear()
         connection = await served.connect(POST + b"abcd" + GET + GET)
@@ -278,7 +280,7 @@ async def test_a_fault_in_a_pipeline_is_not_taken_for_the_answer_to_what_came_be
             assert await connection.end() == b""
 
 
-async def test_half_a_request_behind_one_that_is_worked_on_is_not_hurried() -> None:
+async def test_half_a_request_behind_a_running_one_does_not_time_out() -> None:
     async with serving() as served:
         connection = await served.connect(GET)
         assert await connection.answer() == (200, b"")
@@ -293,7 +295,7 @@ async def test_half_a_request_behind_one_that_is_worked_on_is_not_hurried() -> N
         assert await connection.answer() == (200, b"")
 
 
-async def test_the_unfinished_and_the_idle_give_way_to_newcomers_the_oldest_first() -> None:
+async def test_unfinished_and_idle_connections_are_closed_for_new_ones_oldest_first() -> None:
     async with serving(ConnectionLimits(5)) as served:
         served.app.gate.clear()
         working = await served.connect(GET)
@@ -310,7 +312,7 @@ async def test_the_unfinished_and_the_idle_give_way_to_newcomers_the_oldest_firs
         assert await working.end() == b""  # it was idle, and the oldest
 
 
-async def test_only_where_all_are_at_work_a_newcomer_is_refused() -> None:
+async def test_a_new_connection_is_refused_only_if_all_are_busy() -> None:
     async with serving() as served:
         served.app.gate.clear()
         working = [await served.connect(GET) for _ in range(5)]

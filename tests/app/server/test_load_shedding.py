@@ -67,7 +67,9 @@ async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("path", "member"), [("/v2/translate", "message"), ("/translate?q=cat", "error")]
 )
-async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, member: str) -> None:
+async def test_it_refuses_in_the_dialect_of_the_client(
+    serve: Serve, path: str, member: str
+) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_requests=1) as client:
         first = asyncio.create_task(client.post("/translate", json=BODY))
@@ -79,7 +81,7 @@ async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, me
     assert list(refused.json()) == [member]
 
 
-async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve: Serve) -> None:
+async def test_a_lagging_loop_with_many_requests_refuses_posts(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine) as client:
         state = client._transport.app.state  # type: ignore[attr-defined]
@@ -147,7 +149,7 @@ async def test_requests_start_in_order_a_few_per_iteration() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_a_burst_of_any_method_waits_in_its_own_line_and_a_probe_in_none() -> None:
+async def test_a_burst_of_any_method_waits_in_its_own_queue_and_a_probe_in_none() -> None:
     started: list[str] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -185,7 +187,7 @@ async def test_the_dialect_of_a_rejection_takes_no_parsing_of_a_long_query(serve
     assert is_libretranslate == [True, True, False, False, True]
 
 
-async def test_a_cancelled_request_holds_nobody_up() -> None:
+async def test_a_cancelled_request_delays_no_other() -> None:
     gate = Gate()
     tasks = [asyncio.create_task(gate.turn()) for _ in range(N)]
     await asyncio.sleep(0)
@@ -215,7 +217,9 @@ class Loop:
         call()
 
 
-def test_a_moment_is_forgiven_a_row_is_not_and_it_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lag_is_sustained_after_several_late_turns_until_one_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     loop, lag = Loop(), LoopLag()
     monkeypatch.setattr(asyncio, "get_running_loop", lambda: loop)
     lag.start()

@@ -56,7 +56,7 @@ def elsewhere(tmp_path: Path) -> str:
     return os.pathsep.join([str(tmp_path), *sys.path])
 
 
-def test_the_server_needs_nothing_that_linux_alone_has(
+def test_the_server_needs_no_feature_of_linux(
     elsewhere: str, tiny_checkpoint: Path, kernels: None
 ) -> None:
     with serving(tiny_checkpoint, PYTHONPATH=elsewhere) as (process, client):

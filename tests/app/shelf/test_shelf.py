@@ -254,7 +254,7 @@ async def test_models_without_waiting_requests_are_not_loaded() -> None:
     assert await use(b) is makers[1].made[0]
 
 
-async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> None:
+async def test_a_request_cancelled_as_its_model_loads_holds_no_lease() -> None:
     loop = asyncio.get_running_loop()
     tasks: list[asyncio.Task[FakeModel]] = []
 
@@ -318,7 +318,7 @@ async def test_any_exception_of_a_load_is_survived() -> None:
     await use(b)
 
 
-async def test_a_model_that_works_no_more_is_loaded_again() -> None:
+async def test_a_failed_model_is_loaded_again() -> None:
     (a,), [maker] = slots(1)
     Shelf([a])
     model = await use(a)
@@ -336,7 +336,7 @@ async def test_a_permanent_model_is_leased_as_it_is() -> None:
     assert model.started == 1
 
 
-async def test_the_end_refuses_those_who_wait() -> None:
+async def test_waiting_requests_are_refused_at_the_end() -> None:
     (a,), [maker] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
     task = asyncio.create_task(use(a))

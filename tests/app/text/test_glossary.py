@@ -80,7 +80,7 @@ def test_nothing_is_found_in_nothing(text: str) -> None:
     assert list(Glossary({}).find("cat")) == []
 
 
-def test_a_text_that_says_the_targets_keeps_them() -> None:
+def test_target_terms_in_a_text_are_kept() -> None:
     targets = Glossary({"cat": "Mieze"}, ["dog"]).of_targets()
     terms = targets.find("a Mieze, a dog, a cat")
     assert [(term.target, term.may_be_capital) for term in terms] == [

@@ -93,9 +93,9 @@ def test_the_layout_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "sentences"), cases(__file__, "sentences_end_where_they_end")
+    ("language", "text", "sentences"), cases(__file__, "sentences_end_at_their_punctuation")
 )
-def test_sentences_end_where_they_end(language: str, text: str, sentences: int) -> None:
+def test_sentences_end_at_their_punctuation(language: str, text: str, sentences: int) -> None:
     assert len(cut(text, language)) == sentences
 
 
@@ -126,7 +126,7 @@ def test_pieces_fit_and_lose_nothing(text: str, limit: int) -> None:
         assert "".join(covered.split()) == "".join(text.split())
 
 
-def test_an_over_long_sentence_is_cut_where_it_hurts_least() -> None:
+def test_an_over_long_sentence_is_cut_at_the_best_boundary() -> None:
     def words(text: str) -> list[str]:
         whole = Span(0, len(text))
         spans = split_to_fit(text, whole, lambda span: len(span.of(text).split()), 6)

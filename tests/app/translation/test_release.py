@@ -39,7 +39,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Any]]]:
     ("kind", "is_late"),
     [("text", False), ("text", True), ("stream", False), ("file", False), ("file", True)],
 )
-async def test_nothing_is_left_to_the_collector(
+async def test_texts_are_released_without_the_garbage_collector(
     serve: Serve, held: list[weakref.ref[Any]], kind: str, is_late: bool
 ) -> None:
     gate = threading.Semaphore(1) if is_late else None

@@ -10,7 +10,7 @@ from app.translation.scorer import Scorer
 from model.decoding.hypothesis import SearchOptions
 
 
-async def test_a_long_list_that_nobody_waits_for_is_not_read_on() -> None:
+async def test_an_abandoned_list_is_read_no_further() -> None:
     begun = asyncio.Event()
     loop = asyncio.get_running_loop()
     read: list[str] = []

@@ -17,7 +17,7 @@ from tests.app.fake_engine import FakeEngine
 from tests.app.waiting import until
 
 
-async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:
+async def test_a_slow_warm_up_does_not_count_for_the_pace(serve: Serve) -> None:
     """The forecast would otherwise refuse the first burst after a start."""
     gate = threading.Semaphore(0)
     engine = FakeEngine(n_slots=1, gate=gate)

@@ -63,7 +63,7 @@ def test_pieces_are_gathered_to_words_by_hand() -> None:
     np.testing.assert_allclose(found.reading[0, 0], [[0.15, 0.8], [0.7, 0.1]], rtol=1e-6)
 
 
-def test_a_pass_back_has_its_target_for_rows() -> None:
+def test_a_reverse_pass_is_transposed() -> None:
     run = Pass(SOURCE, TARGET, SOURCE_WORDS, TARGET_WORDS, reverse=True)
     forward = Pass(SOURCE, TARGET, SOURCE_WORDS, TARGET_WORDS, reverse=False)
     for back, there in zip(word_weights(run, WEIGHTS), word_weights(forward, WEIGHTS), strict=True):
@@ -91,7 +91,7 @@ def test_a_word_without_tokens_has_no_weight() -> None:
     assert (2, 2) not in symmetrise(found, "argmax", 0)
 
 
-def test_no_words_no_links() -> None:
+def test_texts_without_words_have_no_links() -> None:
     run = Pass(SOURCE, TARGET, [], [], reverse=False)
     assert links([word_weights(run, WEIGHTS)], AlignmentMethod()) == []
 

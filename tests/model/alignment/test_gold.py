@@ -45,7 +45,7 @@ def test_scores_by_hand() -> None:
     assert scores.recall == pytest.approx(2 / 3)
 
 
-def test_nothing_to_find_and_nothing_found_is_without_fault() -> None:
+def test_scores_of_empty_alignments() -> None:
     assert score_alignments([[]], [GoldAlignment.parse("")]) == AlignmentScores(0.0, 1.0, 1.0)
     assert score_alignments([[]], [GoldAlignment.parse("0-0")]) == AlignmentScores(1.0, 1.0, 0.0)
     assert score_alignments([[(0, 0)]], [GoldAlignment.parse("")]).aer == 1

@@ -52,7 +52,7 @@ def test_a_part_that_is_not_listed_is_not_verified(folder: Path, removed: int) -
 
 
 @pytest.mark.parametrize("line", ["x", "0" * 63 + "  a", "g" * 64 + "  a", "0" * 64, ""])
-def test_lines_that_are_none_are_named(folder: Path, line: str) -> None:
+def test_malformed_lines_are_named(folder: Path, line: str) -> None:
     path = folder / CHECKSUMS_FILE
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(CheckpointError, match="SHA256SUMS: line 3 should be a SHA-256 and a file"):

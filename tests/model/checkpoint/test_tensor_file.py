@@ -59,7 +59,7 @@ def test_reading_what_numpy_has_takes_no_torch(tmp_path: Path) -> None:
     assert subprocess.check_output(command, text=True).split() == ["3", "False"]
 
 
-def test_a_file_that_is_cut_while_it_is_open_is_one_line(path: Path) -> None:
+def test_a_file_that_is_cut_while_it_is_open_is_reported_in_one_line(path: Path) -> None:
     file = TensorFile(path)
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(CheckpointError, match="damaged: it became shorter"):

@@ -191,7 +191,7 @@ def test_a_batch_gives_what_each_sentence_gives_alone(
 
 @pytest.mark.parametrize("beam_size", [1, 5])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 10.0])
-def test_every_answer_keeps_its_promises(
+def test_every_answer_satisfies_the_contract(
     make_talker: MakeModel, draw_sources: DrawSources, beam_size: int, alpha: float
 ) -> None:
     for seed in range(10):

@@ -61,7 +61,7 @@ def test_the_judge_of_these_tests() -> None:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("beam", [1, 2, 5])
 @pytest.mark.parametrize("seed", range(4))
-def test_all_that_is_found_says_all_terms(
+def test_every_hypothesis_has_all_terms(
     make_talker: MakeModel, seed: int, beam: int, rule: HuggingFaceRule | None
 ) -> None:
     model = make_talker(seed=seed, eos_bias=2.0)

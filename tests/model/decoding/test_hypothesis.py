@@ -63,7 +63,7 @@ def test_the_rule_of_transformers_divides_by_the_length() -> None:
     assert found == Hypothesis((5, 6, 7), (-1.0,) * 4, -2.0, capped=False)
 
 
-def test_a_forced_end_is_none_of_the_models() -> None:
+def test_a_forced_end_is_not_scored_as_the_models() -> None:
     options = SearchOptions(length_penalty=1.0, rule=HuggingFaceRule(force_end=True))
     log_probs = [-1.0, -2.0, 0.0]
     found = finished_hypothesis([5, 6, EOS], log_probs, EOS, options, limit=3)

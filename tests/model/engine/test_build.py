@@ -73,6 +73,6 @@ def test_engines_are_described_all_together(checkpoint: Checkpoint) -> None:
     assert combined_info(engines) == expected_info("auto", 3, ("cpu",))
 
 
-def test_a_precision_that_a_device_has_not_is_refused_by_name(checkpoint: Checkpoint) -> None:
+def test_an_unsupported_precision_is_refused_by_name(checkpoint: Checkpoint) -> None:
     with pytest.raises(ConfigError, match="precision 'int8': only on a CPU, not on cuda:1"):
         build_engines(checkpoint, "int8", devices=("cuda:1",))

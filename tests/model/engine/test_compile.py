@@ -194,7 +194,7 @@ def test_a_process_that_compiles_ends_with_the_one_that_started_it() -> None:
     process.stdout.close()
 
 
-def test_kernels_for_another_processor_serve_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_for_another_processor_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "ONLY_COMPILES", True)
     with pytest.raises(ConfigError, match="KERNEL_TARGET"):
         build.prepare_kernels("auto", ("cpu",))

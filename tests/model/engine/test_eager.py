@@ -138,7 +138,7 @@ def test_an_exception_is_the_outcome_of_its_job(
     assert not engine.busy
 
 
-def test_info_tells_device_precision_and_threads(engine: Engine) -> None:
+def test_info_has_device_precision_and_threads(engine: Engine) -> None:
     assert engine.info.engine == "reference"
     assert engine.info.device == "cpu"
     assert engine.info.precision == "float32"

@@ -120,7 +120,7 @@ def test_the_work_is_spread_by_source_tokens() -> None:
     assert sorted(engine.seen for engine in engines) == [[0], [1, 2, 3]]
 
 
-def test_jobs_join_as_soon_as_there_is_room() -> None:
+def test_jobs_join_as_soon_as_capacity_is_free() -> None:
     engine = Countdown(seats=2)
     lengths = [5, 1, 1, 1, 1]
     found = run_jobs([engine], (job(index, n) for index, n in enumerate(lengths)))

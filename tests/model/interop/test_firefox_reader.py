@@ -139,7 +139,7 @@ def test_a_checkpoint_keeps_the_8_bit_codes(tmp_path: Path, shared: bool) -> Non
     assert not rows[pad].any()
 
 
-def test_what_it_is(tmp_path: Path) -> None:
+def test_the_imported_configuration(tmp_path: Path) -> None:
     write_model(tmp_path / "m", "tiny", (WORDS,), (N_PIECES, N_PIECES))
     checkpoint = imported(tmp_path / "m", tmp_path / "c")
     config, shape = checkpoint.config, checkpoint.config.transformer
@@ -252,7 +252,7 @@ def test_other_models_are_refused(tmp_path: Path, changed: dict[str, Any], reaso
 @pytest.mark.parametrize(
     "text", [b"a: &x [1]\nb: *x\n", b"- 1\n", b"!!python/object:os.system\n", b":\n- {"]
 )
-def test_options_that_are_no_plain_mapping(tmp_path: Path, text: bytes) -> None:
+def test_options_that_are_not_a_plain_mapping(tmp_path: Path, text: bytes) -> None:
     path = write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
     before = yaml_text(path)
     path.write_bytes(path.read_bytes().replace(before, text.ljust(len(before), b"\0")))

@@ -227,7 +227,7 @@ def test_a_model_whose_sources_have_no_end_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "theirs").exists()
 
 
-def test_nothing_is_left_of_a_failed_export(
+def test_a_failed_export_leaves_no_files(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_checkpoint(tmp_path / "ours", tokenizer)
@@ -250,7 +250,7 @@ def test_a_full_folder_is_not_written_to(tokenizer: Tokenizer, tmp_path: Path) -
         ({}, "model.encoder.layers.0.fc1.weight", torch.zeros(3), r"has shape \[3\]"),
     ],
 )
-def test_a_damaged_export_is_one_line(
+def test_a_damaged_export_is_reported_in_one_line(
     tokenizer: Tokenizer,
     tmp_path: Path,
     shape: dict[str, Any],
@@ -293,7 +293,7 @@ def test_an_export_knows_its_languages_and_may_be_renamed(theirs: Path, tmp_path
     assert config == load_checkpoint(folder).config.model_copy(update={"name": "mine"})
 
 
-def test_damaged_golden_sentences_are_one_line(theirs: Path, tmp_path: Path) -> None:
+def test_damaged_golden_sentences_are_reported_in_one_line(theirs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "ours"
     for damaged in (theirs / "attend" / GOLDEN_FILE, folder / GOLDEN_FILE):
         damaged.write_text("[]")

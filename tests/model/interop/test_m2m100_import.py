@@ -253,7 +253,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("how", SPOILT)
-def test_a_wrong_folder_is_one_line_and_writes_nothing(
+def test_a_wrong_folder_is_refused_in_one_line_and_nothing_is_written(
     make_multilingual: MakeMultilingual, tmp_path: Path, how: str
 ) -> None:
     spoil, message = SPOILT[how]

@@ -292,7 +292,7 @@ def test_a_wrong_folder_writes_nothing(make_folder: MakeFolder, tmp_path: Path, 
     assert not list(tmp_path.iterdir())
 
 
-def test_no_folder_at_all(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no such folder; expected a Marian model"):
         import_marian(tmp_path / "x", tmp_path / "ours")
     (tmp_path / "file").touch()

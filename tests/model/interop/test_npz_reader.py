@@ -82,7 +82,9 @@ def test_logits_equal_those_of_transformers(both: tuple[Any, Checkpoint]) -> Non
 
 
 @torch.inference_mode()
-def test_the_search_equals_a_patient_one_of_transformers(both: tuple[Any, Checkpoint]) -> None:
+def test_the_search_equals_that_of_transformers_without_early_stopping(
+    both: tuple[Any, Checkpoint],
+) -> None:
     theirs, ours = both
     shape = ours.config.transformer
     source, _ = batch(ours, 200)
@@ -178,7 +180,7 @@ def test_it_translates_with_the_search_of_decoder_yml(tmp_path: Path) -> None:
     assert all(token.piece != "<unk>" for token in tokens)
 
 
-def test_pad_has_no_probability_so_that_the_others_have_marians_own(tmp_path: Path) -> None:
+def test_padding_is_excluded_from_the_softmax_as_in_marian(tmp_path: Path) -> None:
     write_npz_folder(tmp_path / "theirs")
     ours = imported(tmp_path / "theirs", tmp_path / "ours")
     source, target = batch(ours, 3)
@@ -204,7 +206,7 @@ def test_a_longer_vocabulary_is_cut_to_what_has_embeddings(tmp_path: Path) -> No
     assert imported(folder, tmp_path / "cut").config.transformer.source_vocab_size == whole
 
 
-def test_it_is_searched_as_marian_does(tmp_path: Path) -> None:
+def test_the_search_equals_marians(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     write_npz_folder(folder, separate=True)
     ours = imported(folder, tmp_path / "ours")
@@ -282,7 +284,9 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("how", SPOILT)
-def test_a_wrong_folder_is_one_line_and_writes_nothing(tmp_path: Path, how: str) -> None:
+def test_a_wrong_folder_is_refused_in_one_line_and_nothing_is_written(
+    tmp_path: Path, how: str
+) -> None:
     spoil, message = SPOILT[how]
     folder = tmp_path / "theirs"
     write_npz_folder(folder)

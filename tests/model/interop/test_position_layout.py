@@ -31,7 +31,7 @@ def test_both_layouts_give_equal_logits(
     assert (other(source, target) - expected).abs().max() > 1e-2
 
 
-def test_back_again_is_bit_for_bit(make_model: MakeModel) -> None:
+def test_the_round_trip_is_bit_exact(make_model: MakeModel) -> None:
     weights = weights_of(make_model(norm_order="pre", tie_output=False, output_bias=True))
     halves = to_halves(weights, 16)
     back = to_interleaved(halves, 16)

@@ -27,7 +27,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_files_tell_what_a_folder_is(name: str, tmp_path: Path) -> None:
+def test_a_folder_is_recognised_by_its_files(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"x")
     message = refusal(tmp_path)
     assert message is not None
@@ -108,7 +108,7 @@ def test_architectures_are_named(kind: str, called: str, tmp_path: Path) -> None
     assert f"a Hugging Face model of type '{kind}', {called}" in str(refusal(tmp_path))
 
 
-def test_an_empty_folder_is_called_so(tmp_path: Path) -> None:
+def test_an_empty_folder_is_reported_as_empty(tmp_path: Path) -> None:
     assert "an empty folder; attend serves" in str(refusal(tmp_path))
 
 

@@ -81,7 +81,7 @@ def test_steps_of_a_search_do_not_count(model: Transformer) -> None:
     assert units.found() is None
 
 
-def test_afterwards_nothing_is_watched(model: Transformer) -> None:
+def test_hooks_are_removed_afterwards(model: Transformer) -> None:
     units = watched(model)
     set_biases(model, -100.0)
     model(SOURCE, TARGET)

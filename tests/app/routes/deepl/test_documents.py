@@ -89,7 +89,7 @@ async def test_a_result_is_there_once(client: Client) -> None:
         refusal(await ask(client, handle, path), 404, "message")
 
 
-async def test_a_form_asks_as_well_as_json(client: Client) -> None:
+async def test_a_form_is_accepted_as_well_as_json(client: Client) -> None:
     handle = await uploaded(client)
     key = {"document_key": handle["document_key"]}
     await finished(client, handle)

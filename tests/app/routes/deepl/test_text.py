@@ -35,7 +35,7 @@ async def test_texts_in_order_with_what_they_cost(client: Client) -> None:
     assert {answer["detected_source_language"] for answer in answers} == {"EN"}
 
 
-async def test_a_form_says_the_same(client: Client) -> None:
+async def test_a_form_gives_the_same_answer(client: Client) -> None:
     form = [("text", "the cat"), ("text", "a & b"), *PAIR.items(), ("show_billed_characters", "1")]
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     response = await client.post("/v2/translate", headers=headers, content=urlencode(form))

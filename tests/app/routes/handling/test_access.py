@@ -32,7 +32,7 @@ async def test_open_without_a_key(serve: Serve, path: str) -> None:
         assert (await client.get(path)).status_code == httpx.codes.OK
 
 
-async def test_everything_else_wants_a_key_and_openapi_says_so(serve: Serve) -> None:
+async def test_everything_else_requires_a_key_and_openapi_documents_it(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys=KEYS) as client:
         document = (await client.get("/openapi.json")).json()
         protected = [

@@ -158,7 +158,7 @@ def test_what_a_body_is(kind: str | None, content: bytes, is_json: bool, is_form
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b'{"a":\n xyz}', "line 2, column 2"),
         (b'"\xff"', "not UTF-8: error at byte 1"),
@@ -168,9 +168,9 @@ def test_what_a_body_is(kind: str | None, content: bytes, is_json: bool, is_form
         (b"", "line 1, column 1"),
     ],
 )
-async def test_malformed_json_is_reported_by_position_alone(content: bytes, told: str) -> None:
+async def test_malformed_json_is_reported_by_position_alone(content: bytes, message: str) -> None:
     request, _ = make_request(content, content_type=JSON)
-    with pytest.raises(MalformedJsonError, match=told) as raised:
+    with pytest.raises(MalformedJsonError, match=message) as raised:
         await read_json(request, 1_000_000)
     assert "xyz" not in str(raised.value)
 

@@ -79,7 +79,7 @@ async def test_token_and_answer() -> None:
     )
 
 
-async def test_an_answer_without_news_is_streamed_too() -> None:
+async def test_an_answer_without_events_is_streamed_too() -> None:
     client, work = Client(), Work(tells=False)
     work.end.set_result(ANSWER)
     await client.read(work)
@@ -93,7 +93,7 @@ async def test_failures_before_the_first_event_are_raised() -> None:
         await event_stream(client.request, work, NativeEncoding())
 
 
-async def test_a_client_that_leaves_before_any_news_ends_the_work() -> None:
+async def test_a_client_that_leaves_before_any_event_ends_the_work() -> None:
     client, work = Client(), Work(tells=False)
     client.left.set()
     with pytest.raises(ClientDisconnect):

@@ -71,7 +71,7 @@ def test_without_numbers_one_hypothesis_is_enough(codec: TextCodec) -> None:
     assert (numbered.options.n_best, numbered.may_be_replaced) == (4, True)
 
 
-def test_a_retry_that_mends_nothing_or_is_worse_is_not_taken(codec: TextCodec) -> None:
+def test_a_retry_that_fixes_nothing_or_is_worse_is_discarded(codec: TextCodec) -> None:
     text = SegmentedText("the old dog 12 the cat", reading(codec))
     copy = "the old dog {name} the cat"
     first, *_ = searched(text, codec, [["le vieux chien 13 le chat"], ["le vieux chien"], [copy]])
@@ -229,7 +229,7 @@ def test_unreadable_characters_come_back(codec: TextCodec, foreign: str) -> None
     assert (text.answer().after, text.flags) == (f"le {foreign} chat", [])
 
 
-def test_a_text_that_cannot_be_read_is_called_a_copy(codec: TextCodec) -> None:
+def test_an_unreadable_text_is_flagged_as_a_copy(codec: TextCodec) -> None:
     text = SegmentedText("Привет, мир! Как дела?", reading(codec))
     assert text.pending() == []
     assert (text.answer().after, text.flags) == ("Привет, мир! Как дела?", ["copied_source"])

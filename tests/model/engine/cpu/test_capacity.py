@@ -30,7 +30,7 @@ def fill(engine: CpuEngine, job: Callable[[int], Job]) -> int:
 
 
 @pytest.mark.parametrize("started", [False, True])
-def test_there_is_room_for_so_many_sentences(endless: Transformer, started: bool) -> None:
+def test_the_number_of_sentences_is_limited(endless: Transformer, started: bool) -> None:
     engine = cpu_engine(endless, "int8")
     assert fill(engine, lambda n: limited(n, 40)) == MAX_SENTENCES
     if started:
@@ -43,7 +43,7 @@ def test_there_is_room_for_so_many_sentences(endless: Transformer, started: bool
 
 @pytest.mark.usefixtures("many_pages")
 @pytest.mark.parametrize("started", [False, True])
-def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: bool) -> None:
+def test_the_number_of_hypotheses_is_limited(endless: Transformer, started: bool) -> None:
     engine = cpu_engine(endless, "int8")
     assert fill(engine, lambda n: limited(n, 40, beam=MAX_BEAM)) == MAX_ROWS // MAX_BEAM
     if started:
@@ -75,7 +75,7 @@ def test_pages_are_limited(
 
 
 @pytest.mark.usefixtures("many_pages")
-def test_more_than_there_is_room_for_is_refused(endless: Transformer) -> None:
+def test_jobs_beyond_the_capacity_are_refused(endless: Transformer) -> None:
     engine = cpu_engine(endless, "int8")
     with pytest.raises(ValueError, match="capacity"):
         engine.admit([limited(n, 40) for n in range(MAX_SENTENCES + 1)])

@@ -128,7 +128,7 @@ def test_the_largest_number_of_terms_is_produced(make_speaker: MakeModel) -> Non
 
 
 @PRECISIONS
-def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision: Precision) -> None:
+def test_answers_are_the_same_bits_in_any_batch(model: Transformer, precision: Precision) -> None:
     edges = draw_edges(model, 3)
     engine = edged_engine(model, precision, edges)
     constrained = draw_constrained(model, edges, 25, seed=4)

@@ -97,7 +97,7 @@ def test_int8_is_near_the_reference(make_speaker: MakeModel) -> None:
 
 @PRECISIONS
 @pytest.mark.parametrize("seed", range(4))
-def test_answers_are_the_same_bits_in_any_company(
+def test_answers_are_the_same_bits_in_any_batch(
     model: Transformer, precision: Precision, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "STEP_TOKENS", (1, 3)[seed % 2])

@@ -50,7 +50,7 @@ def test_float32_answers_as_the_reference(model: Transformer, rule: Rule | None)
 
 
 @PRECISIONS
-def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision: Precision) -> None:
+def test_answers_are_the_same_bits_in_any_batch(model: Transformer, precision: Precision) -> None:
     engine = cpu_engine(model, precision)
     jobs = list(given(draw_jobs(model, 24, seed=4, rules=list(HUGGING_FACE.values()))))
     assert run(engine, jobs) == alone(engine, jobs)
@@ -109,7 +109,7 @@ def beams_of(trace: SearchTrace) -> list[list[tuple[int | None, int | None, floa
 
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("constraints", [(), TERMS], ids=["plain", "terms"])
-def test_traces_begin_so(
+def test_traces_begin_with_the_given_token(
     model: Transformer, beam: int, constraints: tuple[Constraint, ...]
 ) -> None:
     options = SearchOptions(beam, beam, constraints=constraints, first_id=30)
@@ -126,7 +126,7 @@ def test_traces_begin_so(
     assert beams_of(traces[0])[:4] == beams_of(traces[1])[:4]
 
 
-def test_scores_know_it(model: Transformer) -> None:
+def test_scores_include_the_given_token(model: Transformer) -> None:
     for engine in (cpu_engine(model, "float32"), EagerEngine(model)):
         options = SearchOptions(first_id=30)
         plain = engine.score([((5, 6, 1), (30, 7, 1))], SearchOptions())[0]
@@ -137,7 +137,7 @@ def test_scores_know_it(model: Transformer) -> None:
         assert engine.score([((5, 6, 1), (31, 7, 1))], options)[0][0] == -np.inf
 
 
-def test_a_stream_tells_it_at_once(model: Transformer) -> None:
+def test_the_given_token_is_streamed_at_once(model: Transformer) -> None:
     for engine in (cpu_engine(model, "float32"), EagerEngine(model)):
         engine.admit([Job(0, (5, 6, 7, 1), SearchOptions(first_id=30), stream=True)])
         streamed: list[list[int]] = []
@@ -150,7 +150,7 @@ def test_a_stream_tells_it_at_once(model: Transformer) -> None:
         assert all(tuple(ids) == finished[0].outcome[0].ids[: len(ids)] for ids in streamed)
 
 
-def test_what_is_no_token_is_refused(model: Transformer) -> None:
+def test_an_invalid_token_is_refused(model: Transformer) -> None:
     with pytest.raises(ValueError, match="outside the vocabulary of 150"):
         cpu_engine(model, "int8").admit([Job(0, (5, 1), SearchOptions(first_id=150))])
     with pytest.raises(ValueError, match="first_id must be at least 0, not -1"):

@@ -89,7 +89,7 @@ def test_int8_obeys_the_processors(make_speaker: MakeModel) -> None:
 
 
 @pytest.mark.parametrize("engine_of", [float_engine, torch_engine], ids=["cpu", "torch"])
-def test_a_seed_gives_the_same_sample_in_any_company(
+def test_a_seed_gives_the_same_sample_in_any_batch(
     make_speaker: MakeModel, engine_of: Callable[[Any], Engine]
 ) -> None:
     model = make_speaker(**FAMILY["a large vocabulary"], eos_bias=1.0)

@@ -76,7 +76,7 @@ def test_cancelled_jobs_are_gone_before_the_next_token(model: Transformer) -> No
     assert 8 not in outcomes
 
 
-def test_what_is_no_token_is_refused(model: Transformer) -> None:
+def test_an_invalid_token_is_refused(model: Transformer) -> None:
     engine = torch_engine(model)
     for source, options in (
         ((5, 150), SearchOptions()),
@@ -91,7 +91,7 @@ def test_what_is_no_token_is_refused(model: Transformer) -> None:
     assert not engine.busy
 
 
-def test_there_is_room_within_the_bounds(model: Transformer) -> None:
+def test_jobs_within_the_bounds_are_admitted(model: Transformer) -> None:
     engine = torch_engine(model, max_batch_tokens=60)
     long = Job(0, (5,) * 39 + (1,), SearchOptions(1))
     assert engine.can_admit(long)
@@ -104,7 +104,7 @@ def test_there_is_room_within_the_bounds(model: Transformer) -> None:
     assert not engine.can_admit(Job(1, (5, 1), SearchOptions(7)))
 
 
-def test_more_than_there_is_room_for_is_searched_in_turns(model: Transformer) -> None:
+def test_jobs_beyond_the_capacity_are_searched_in_turns(model: Transformer) -> None:
     jobs = [Job(n, (5 + n, 6, 1), SearchOptions(100, max_target_tokens=4)) for n in range(5)]
     engine = torch_engine(model)
     engine.admit(jobs)

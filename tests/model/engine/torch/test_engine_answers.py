@@ -43,7 +43,7 @@ def test_it_answers_as_the_reference(make_speaker: MakeModel, name: str) -> None
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_it_does_by_each_rule(make_speaker: MakeModel, rule: str) -> None:
+def test_it_answers_as_the_reference_by_each_rule(make_speaker: MakeModel, rule: str) -> None:
     model = make_speaker(**FAMILY["a tiny vocabulary"], eos_bias=2.5)
     jobs = every_option(model, len(rule), RULES[rule])
     outcomes = run(torch_engine(model), jobs)
@@ -63,7 +63,9 @@ def draw_all(model: Transformer, n: int, seed: int) -> list[Job]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_it_does_while_others_join_and_leave(model: Transformer, seed: int) -> None:
+def test_it_answers_as_the_reference_while_others_join_and_leave(
+    model: Transformer, seed: int
+) -> None:
     choose = np.random.default_rng(seed)
     jobs = draw_all(model, 30, seed)
     edges = draw_edges(model, seed)
@@ -76,7 +78,9 @@ def test_it_does_while_others_join_and_leave(model: Transformer, seed: int) -> N
             check_same(result.outcomes[job.id], expected_hypotheses(model, job, edges))
 
 
-def test_parts_of_a_step_do(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_in_parts_answer_as_whole_steps(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jobs = draw_jobs(model, 20, 7)
     expected = tokens_of(run(torch_engine(model), jobs))
     monkeypatch.setattr(batch_module, "MAX_LOGITS", 12 * model.config.target_vocab_size)

@@ -101,7 +101,7 @@ def test_memory_that_is_short_while_recording_is_reported() -> None:
         graphs.run("a", lambda: None)
 
 
-def test_there_are_only_so_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_graphs_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs_module, "MAX_GRAPHS", 2)
     n_recorded = 0
 

@@ -95,7 +95,9 @@ def test_recorded_steps_find_what_the_reference_finds(make_speaker: MakeModel, n
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_they_do_by_each_rule(make_speaker: MakeModel, rule: str) -> None:
+def test_recorded_steps_find_what_the_reference_finds_by_each_rule(
+    make_speaker: MakeModel, rule: str
+) -> None:
     model = make_speaker(**FAMILY["a tiny vocabulary"], eos_bias=2.5)
     engine = prepared(model, FakeGraphs(), beam=3, rule=RULES[rule])
     jobs = every_option(model, len(rule), RULES[rule])[::4]

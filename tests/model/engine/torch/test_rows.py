@@ -38,7 +38,7 @@ def test_rows_are_picked_and_spread() -> None:
         (MarianRule(None), [1, 4, 0]),
     ],
 )
-def test_the_hopeful_by_hand(rule: Rule | None, n_expected: list[int]) -> None:
+def test_hopeful_hypotheses_by_hand(rule: Rule | None, n_expected: list[int]) -> None:
     options = SearchOptions(4, n_best=2, length_penalty=0.0, rule=rule)
     history = BeamHistory(3, 4, 8, traits_of(rule), eos_id=0)
     history.start(0, options, limit=5)

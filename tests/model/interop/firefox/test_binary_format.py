@@ -69,17 +69,19 @@ def changed(data: bytes, at: int, layout: str, *values: float) -> bytes:
         (HEADER + 24, "<Q", 4, "'Wemb' is shorter than its shape [2, 3]"),
     ],
 )
-def test_lengths_that_lie(written: bytes, at: int, layout: str, value: int, reason: str) -> None:
+def test_false_lengths_are_refused(
+    written: bytes, at: int, layout: str, value: int, reason: str
+) -> None:
     assert reason in refused(changed(written, at, layout, value))
 
 
-def test_shapes_that_lie(written: bytes) -> None:
+def test_false_shapes_are_refused(written: bytes) -> None:
     shapes = HEADER + 4 * ENTRY + sum(len(name) + 1 for name in (*ITEMS, OPTIONS))
     assert "has shape [-2, 3]" in refused(changed(written, shapes, "<i", -2))
     assert "shorter than its shape" in refused(changed(written, shapes, "<ii", 1 << 30, 1 << 30))
 
 
-def test_values_that_are_none(tmp_path: Path) -> None:
+def test_invalid_values_are_refused(tmp_path: Path) -> None:
     def with_item(kind: int, content: bytes) -> bytes:
         write_binary(tmp_path / "m.bin", {"x": (kind, (1, 2), content)}, {"type": "transformer"})
         return (tmp_path / "m.bin").read_bytes()
@@ -96,7 +98,9 @@ def test_bytes_after_the_last_item_are_refused(written: bytes) -> None:
 
 
 @given(st.data())
-def test_any_damage_is_one_line_or_another_model(written: bytes, data: st.DataObject) -> None:
+def test_damage_is_reported_in_one_line_or_gives_another_model(
+    written: bytes, data: st.DataObject
+) -> None:
     at = data.draw(st.integers(0, len(written) - 1))
     cut = data.draw(st.booleans())
     damaged = written[:at] if cut else changed(written, at, "B", data.draw(st.integers(0, 255)))

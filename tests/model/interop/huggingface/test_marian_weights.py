@@ -72,7 +72,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [[torch.zeros(1)], {"a": 1}, {1: torch.zeros(1)}])
-def test_a_file_of_something_else(tmp_path: Path, content: object) -> None:
+def test_a_file_of_another_format(tmp_path: Path, content: object) -> None:
     path = tmp_path / "pytorch_model.bin"
     torch.save(content, path)
     assert "not a dictionary of tensors by name" in refusal(path)
@@ -153,7 +153,7 @@ def test_the_shared_matrix_stands_for_all_three(tmp_path: Path) -> None:
     assert found.bias is None
 
 
-def test_embeddings_declared_as_one_that_are_not(tmp_path: Path) -> None:
+def test_embeddings_declared_shared_that_differ(tmp_path: Path) -> None:
     tensors = {"model.shared.weight": torch.rand(5, 4), "lm_head.weight": torch.rand(5, 4)}
     with pytest.raises(CheckpointError, match="the output is declared as tied to the embedding"):
         embeddings(tmp_path, tensors, tie=True, share=True)

@@ -103,7 +103,7 @@ def test_without_generation_config_the_search_is_in_config_json(tmp_path: Path) 
     assert forced.rule.force_end
 
 
-def test_generation_config_is_alone_where_it_is(tmp_path: Path) -> None:
+def test_generation_config_replaces_the_options_of_config_json(tmp_path: Path) -> None:
     generation = {"max_new_tokens": 30, "early_stopping": "never", "renormalize_logits": True}
     settings = read_settings(folder_of(tmp_path, CONFIG | {"num_beams": 6}, generation))
     assert settings.beam_size == 1

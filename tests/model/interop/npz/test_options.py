@@ -71,7 +71,7 @@ def test_other_orders_are_refused(operations: tuple[str, str, str]) -> None:
         ({}, False, False),
     ],
 )
-def test_which_embeddings_are_one(tied: dict[str, bool], share: bool, tie: bool) -> None:
+def test_shared_embeddings(tied: dict[str, bool], share: bool, tie: bool) -> None:
     options = model_options(OPTIONS | {"tied-embeddings-all": False} | tied, "x")
     assert (options.share_embeddings, options.tie_output) == (share, tie)
 
@@ -112,8 +112,8 @@ def test_the_search_is_that_of_decoder_yml(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "message"), cases(__file__, "searches_that_attend_has_not"))
-def test_searches_that_attend_has_not(tmp_path: Path, text: str, message: str) -> None:
+@pytest.mark.parametrize(("text", "message"), cases(__file__, "unsupported_search_options"))
+def test_unsupported_search_options(tmp_path: Path, text: str, message: str) -> None:
     values: dict[str, Any] = {}
     with pytest.raises(CheckpointError) as caught:
         values["search"] = read_search(write(tmp_path, text))

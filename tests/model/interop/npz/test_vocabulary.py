@@ -23,7 +23,7 @@ yes: 2
 """
 
 
-def test_pieces_that_yaml_takes_for_something_else_are_pieces(tmp_path: Path) -> None:
+def test_pieces_that_look_like_other_yaml_types_are_strings(tmp_path: Path) -> None:
     (tmp_path / "vocab.yml").write_text(AS_YAML, encoding="utf-8")
     assert read_vocabularies(tmp_path, ()) == (PIECES, PIECES)
     (tmp_path / "vocab.yml").rename(tmp_path / "here.yml")  # named, it need not be called so
@@ -61,7 +61,7 @@ def test_pad_has_one_id_on_both_sides(tmp_path: Path) -> None:
     assert "target_vocab.json" not in vocabulary_files(tmp_path, ["a"], ["a"])[0]
 
 
-@pytest.mark.parametrize(("text", "message"), cases(__file__, "what_is_no_vocabulary"))
+@pytest.mark.parametrize(("text", "message"), cases(__file__, "invalid_vocabularies"))
 def test_invalid_vocabularies(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "vocab.yml").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError) as caught:
@@ -79,7 +79,7 @@ def test_not_utf_8_and_no_sentencepiece_model(tmp_path: Path) -> None:
         read_vocabularies(tmp_path, ("vocab.spm", "vocab.spm"))
 
 
-def test_which_file_it_is_has_to_be_clear(tmp_path: Path) -> None:
+def test_an_ambiguous_vocabulary_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"Found: none; expected one vocab\.yml"):
         read_vocabularies(tmp_path, ("gone.yml", "gone.yml"))
     for name in ("a.vocab.yml", "b.vocab.yml"):

@@ -20,20 +20,20 @@ def net() -> Net:
     return Net()
 
 
-def test_a_parameter_comes_first(net: Net) -> None:
+def test_a_parameter_is_named_first(net: Net) -> None:
     with torch.no_grad():
         net.second.weight[0, 0] = torch.nan
     assert parameter_not_finite(net) == "parameter second.weight"
     assert first_not_finite(net, lambda: net(torch.ones(1, 2))) == "parameter second.weight"
 
 
-def test_then_the_first_module_whose_output_is_not_finite(net: Net) -> None:
+def test_the_first_module_whose_output_is_not_finite_is_named_second(net: Net) -> None:
     assert parameter_not_finite(net) is None
     place = first_not_finite(net, lambda: net(torch.tensor([[torch.inf, 0.0]])))
     assert place == "the output of first"
 
 
-def test_then_a_gradient_and_else_the_loss(net: Net) -> None:
+def test_a_gradient_is_named_third_and_the_loss_last(net: Net) -> None:
     def forward() -> object:
         return net(torch.ones(1, 2))
 

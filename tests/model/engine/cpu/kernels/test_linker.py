@@ -74,7 +74,7 @@ def test_a_symbol_may_be_defined_by_another_name() -> None:
     assert addresses.count(linker.symbols["callee"]) == 2
 
 
-def test_what_has_other_relocations_or_is_for_another_processor_is_refused() -> None:
+def test_other_relocations_and_other_processors_are_refused() -> None:
     with pytest.raises(CannotLinkError, match="relocation of type"):
         Linker([compiled(CALLER, model="small")])
     with pytest.raises(CannotLinkError, match="x86-64"):
