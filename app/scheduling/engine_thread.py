@@ -108,7 +108,7 @@ class EngineThread:
                 self._metrics.stepped(
                     now - began - explained, len(inside), inside.n_rows, inside.n_tokens
                 )
-            self._deliver(self._news(progress))
+            self._deliver(self._progress_updates(progress))
             if finished:
                 self._deliver(self._answers(finished, now))
             self.busy_since = math.inf

@@ -1,4 +1,4 @@
-"""Requests to an application under test, and what it holds."""
+"""Requests to an application under test, and access to its objects."""
 
 from typing import Any
 

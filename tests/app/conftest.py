@@ -23,7 +23,7 @@ Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 @pytest.fixture(scope="session")
 def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
-    """A client of a started application; with `engines`, one of them stands in for each model."""
+    """A client of a started application; `engines` replace those of its models."""
 
     @asynccontextmanager
     async def run(*engines: Engine, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
@@ -49,7 +49,7 @@ def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
 def entered(
     runner: asyncio.Runner, serving: AbstractAsyncContextManager[Client]
 ) -> Iterator[Client]:
-    """A fixture of an application that a module's tests share: they leave nothing behind in it."""
+    """Make a fixture of an application that a module's tests share without changing it."""
     yield runner.run(serving.__aenter__())
     runner.run(serving.__aexit__(None, None, None))
 

@@ -18,21 +18,21 @@ from model.engine.explanations import (
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 
 POISON = 13
-"""A source id that its sentence dies of."""
+"""A source id that fails its sentence."""
 
 DISASTER = 666
-"""A source id that everything in flight dies of."""
+"""A source id that fails everything in flight."""
 
 COLLAPSE = 667
-"""A source id that the engine's thread dies of."""
+"""A source id that ends the engine's thread."""
 
 
 @dataclass
 class FakeEngine:
-    """Answers with the source between control symbol and end reversed, after `n_steps` steps.
+    """Answers with the reversed source, without control symbol and end, after `n_steps` steps.
 
-    With `gate`, each step waits until the test releases it once. `admitted` has the names of what
-    joined before each step, where any did. `steps_of` has names that take another number of steps.
+    With `gate`, each step waits until the test releases it. `admitted` has the names of the jobs
+    that joined before each step, if any. `steps_of` overrides the number of steps by name.
     """
 
     n_steps: int = 1
@@ -70,7 +70,7 @@ class FakeEngine:
                 self.cancelled.append(job.source_ids[1])
 
     def progress(self) -> list[Progress]:
-        """The next token of each streaming job, while there is one."""
+        """Return the next token of each streaming job, if it has one."""
         updates = []
         for job, left in self._left.values():
             ids = list(reversed(job.source_ids[1:-1]))

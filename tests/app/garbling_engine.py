@@ -1,4 +1,4 @@
-"""A stand-in for a model that copies its source, but gets numbers wrong."""
+"""A fake model that copies its source with wrong numbers."""
 
 import re
 from collections.abc import Callable
@@ -12,23 +12,23 @@ from tests.app.fake_engine import FakeEngine
 
 
 def one_more(text: str) -> str:
-    """The text with another number for each but those that stand for numbers."""
+    """Replace every number except stand-ins."""
     return re.sub(r"\d+", lambda number: str(int(number[0]) + (int(number[0]) < 4000)), text)
 
 
 def no_digits(text: str) -> str:
-    """The text without digits and without stand-ins for numbers."""
+    """Remove digits and stand-ins for numbers."""
     return re.sub(r"[\d{}]", "", text)
 
 
 def one_number(text: str) -> str:
-    """The text with 43 for each number and stand-in."""
+    """Replace every number and stand-in by 43."""
     return re.sub(r"\d+|\{\w*\}", "43", text)
 
 
 @dataclass
 class GarblingEngine(FakeEngine):
-    """Answers with the source as `garbled` returns it, in a checkpoint's tokens."""
+    """Answers with the source changed by `garbled`, in a checkpoint's tokens."""
 
     folder: Path = Path()
     garbled: Callable[[str], str] = one_more

@@ -29,7 +29,7 @@ def listening(engine: Engine, checkpoint: Path, **settings: Any) -> Iterator[str
         return build_runtime([load_checkpoint(checkpoint)], [engine], settings, metrics)
 
     app = create_app(Settings.parse(checkpoint=checkpoint, **settings), load)
-    # A kept connection stays open while a busy machine holds up its client.
+    # Long enough for a client on a busy machine.
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_keep_alive=60)
     server = uvicorn.Server(config)
     listener = listen("127.0.0.1", 0)

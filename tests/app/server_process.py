@@ -1,4 +1,4 @@
-"""An `attend serve` process on a free port, for tests that want the real thing."""
+"""An `attend serve` process on a free port."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Models of Firefox's form, from a registry to the answers of a server process."""
+"""Firefox models, from a registry to the answers of a server process."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ TEXTS = ["w7", "w12 w30 w44 w9", "w3 w3 w21 w50 w41 w18 w2"]
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory, kernels: None) -> Iterator[httpx.Client]:
-    """A server of three pairs that were pulled."""
+    """A server of three pulled models."""
     folder = tmp_path_factory.mktemp("firefox")
     registry = write_registry(folder, ("en-fr", "fr-en", "en-de"))
     shelf, cache = str(folder / "models"), str(folder / "cache")
@@ -99,7 +99,7 @@ def test_a_score_is_over_the_whole_vocabulary(client: httpx.Client) -> None:
             [segment], [given] = translation["segments"], scored["scores"][0]["segments"]
             ours = [one["log_prob"] for one in segment["target_tokens"] if one["piece"] != "</s>"]
             theirs = [one["log_prob"] for one in given["target_tokens"]][: len(ours)]
-            if shortlist:  # over some tokens alone, each has more probability
+            if shortlist:  # with fewer tokens, each has more probability
                 assert all(one >= other for one, other in zip(ours, theirs, strict=True))
                 assert sum(ours) > sum(theirs)
             else:

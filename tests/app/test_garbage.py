@@ -1,7 +1,7 @@
-"""A request that is over leaves nothing in cycles, which only the garbage collector would find.
+"""A finished request leaves no reference cycles for the garbage collector.
 
-At the load that a server is made for, a collection goes through the objects of all requests that
-are admitted, and holds up every one of them for a tenth of a second.
+Under full load, a collection traverses the objects of all admitted requests, and delays each of
+them by a tenth of a second.
 """
 
 import gc
@@ -27,7 +27,7 @@ CAT = {"text": "The cat. The dog.", "target": "fr"}
 
 @contextmanager
 def unreachable() -> Iterator[list[object]]:
-    """Return the objects created meanwhile that only the collector can reach."""
+    """Collect the objects created in the block that only the garbage collector can reach."""
     found: list[object] = []
     gc.collect()
     gc.disable()
@@ -82,10 +82,10 @@ def test_a_request_leaves_nothing_to_the_garbage_collector(
         listening(FakeEngine(), tiny_checkpoint, sentence_cache_bytes=0) as url,
         closing(Client(url)) as client,
     ):
-        assert client.post(path, body) == status  # what is made once, is made
+        assert client.post(path, body) == status  # one-time initialisation
         with unreachable() as found:
             for _ in range(N_REQUESTS):
                 client.post(path, body)
-            time.sleep(0.05)  # the last request ends after its answer
+            time.sleep(0.05)  # the last request may end after its answer
     kinds = Counter(f"{type(one).__module__}.{type(one).__name__}" for one in found)
     assert {kind: n for kind, n in kinds.items() if kind.startswith(OURS)} == {}

@@ -1,6 +1,6 @@
-"""Documents and sentences with placeholders, made up, through a real server: does all come back?
+"""Generated documents and sentences with placeholders keep their tags and placeholders.
 
-With random weights, whose translations are wild, and with the shipped checkpoint, whose are real.
+Once with random weights, and once with the shipped checkpoint, through a real server.
 
 GENERATED_EXAMPLES=1000 pytest --timeout 1800 tests/app/test_generated_texts.py
 """
@@ -45,7 +45,7 @@ MORE = st.sampled_from(
 
 @st.composite
 def sentences_with_tags(draw: st.DrawFn) -> str:
-    """A sentence, some of its words in inline elements within each other and side by side."""
+    """A sentence with nested and adjacent inline elements."""
     words = [html.escape(word, quote=False) for word in draw(st.sampled_from(SENTENCES)).split()]
 
     def tagged(words: list[str], depth: int) -> str:
@@ -107,9 +107,9 @@ def tags(document: str, markup: Format) -> Counter[str]:
 
 
 def letters(texts: list[str]) -> str:
-    """A text without any is not among a document's; a tag may take along the blank beside it.
+    """Texts without letters are not translated; a space may move with the tag next to it.
 
-    Escaped tags are text where no letter is between them, else elements; they are counted apart.
+    Escaped tags are text if no letter is between them, else elements; they are counted separately.
     """
     return "".join(filter(str.isalpha, re.sub("</?b>", "", "".join(texts))))
 

@@ -1,4 +1,4 @@
-"""Freed memory goes back to the system; seen in a process of its own, since heaps are its own."""
+"""Freed memory returns to the system; tested in separate processes with heaps of their own."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Strings that break naive programs, in every dialect: answered, or refused for a clear reason.
+"""Strings that break naive programs are translated or refused with a reason, in every dialect.
 
 Those in this file, and the Big List of Naughty Strings (minimaxir, MIT) where `BLNS` names the
 file or it is at corpora/robustness/blns.json.
@@ -108,7 +108,7 @@ def check(response: httpx.Response, way: str, text: str) -> None:
     if response.status_code != httpx.codes.OK:
         assert len(reason_of(response)) > 5, about
         is_nothing = not text.strip() and way.startswith(("libretranslate", "detect"))
-        # Nothing else is refused.
+        # The only reason to refuse.
         assert is_nothing or way.startswith("as ") or way.endswith(" xml"), about
         return
     assert response.json(), about

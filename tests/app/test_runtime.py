@@ -1,4 +1,4 @@
-"""From start to stop, and reloads while requests are in progress."""
+"""Start, stop, and reloads during requests."""
 
 import asyncio
 import gc
@@ -103,7 +103,7 @@ async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -
         assert await lifecycle.reload() is lifecycle.started is not before[0]
         answer = await client.post("/translate", json=BODY)
         assert answer.status_code == 200
-        assert sum(map(len, new.admitted)) == 2  # the warm-up, and this one
+        assert sum(map(len, new.admitted)) == 2  # the warm-up, and this request
         assert not request.done()
         assert models.n_settled == 1
         old.release(1000)
@@ -141,7 +141,7 @@ async def test_an_application_that_was_stopped_holds_no_models(models: Models) -
     try:
         async with models.serving() as (app, client):
             assert (await client.post("/translate", json=BODY)).status_code == 200
-        await until(lambda: gone() is None)  # once the thread that waited for the engine's is over
+        await until(lambda: gone() is None)  # when the waiting thread has ended
         with pytest.raises(DrainingError):
             _ = app.state.lifecycle.started
     finally:
@@ -160,7 +160,7 @@ async def test_an_unfinished_request_is_served_by_the_new_models(models: Models)
     async with models.serving() as (app, client):
         lifecycle: Lifecycle = app.state.lifecycle
         before = lifecycle.started
-        # httpx's ASGI transport hands over a body piece by piece, as it is asked for.
+        # httpx's ASGI transport sends a body in pieces, on request.
         request = asyncio.create_task(client.post("/translate", content=slowly()))
         await begun.wait()
         await lifecycle.reload()
@@ -187,7 +187,7 @@ async def test_a_failed_load_leaves_everything_unchanged(models: Models) -> None
         spare = models.engines[0]
         with pytest.raises(ReloadFailedError, match=r"'tiny' differs from .* 'Le chien\.'"):
             await lifecycle.reload()
-        assert spare.admitted  # it was tried
+        assert spare.admitted  # the reload was attempted
         assert lifecycle.started is before
         assert (await client.post("/translate", json=BODY)).status_code == 200
         metrics = (await client.get("/metrics")).text
@@ -317,7 +317,7 @@ async def test_a_wedged_engine_is_not_alive_and_does_not_delay_the_end(
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://attend") as client,
     ):
         await until(lambda: models.n_settled == 1)
-        await asyncio.sleep(0.2)  # an idle engine does not hang
+        await asyncio.sleep(0.2)  # an idle engine is not stuck
         assert (await client.get("/livez")).status_code == 200
         assert (await client.post("/translate", json=BODY)).status_code == 504
         assert (await client.get("/livez")).status_code == 503

@@ -30,7 +30,7 @@ def test_flags_precede_variables_and_defaults(monkeypatch: pytest.MonkeyPatch) -
 def test_several_checkpoints_are_separated_as_in_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTEND_CHECKPOINT", os.pathsep.join(["here", "with, comma", ""]))
     assert Settings.parse().checkpoint == (Path("here"), Path("with, comma"))
-    given = [f"a{os.pathsep}b", "c"]  # a shell's words are folders already
+    given = [f"a{os.pathsep}b", "c"]  # separate arguments are not split
     assert Settings.parse(checkpoint=given).checkpoint == tuple(map(Path, given))
     assert Settings.parse(checkpoint=Path("one")).checkpoint == (Path("one"),)
 

@@ -1,4 +1,4 @@
-"""A server of a folder of models: each is loaded on demand, behind every route."""
+"""A server with a folder of models, which every route loads on demand."""
 
 import asyncio
 import json
@@ -143,7 +143,7 @@ async def test_the_least_recently_used_model_is_unloaded(serve: Serve, shelf: Pa
         whole = await answered(client, text="chat", source="fr", target="de")
         shelf_of = runtime_of(client).shelf
         shelf_of.max_bytes = 1.3 * max(slot.expected for slot in shelf_of.slots)
-        for _ in range(2):  # though there is memory for one model at a time
+        for _ in range(2):  # with memory for one model at a time
             assert await answered(client, text="chat", source="fr", target="de") == whole
             await until(lambda: list(states(client).values()).count("loaded") <= 1)
         metrics = (await client.get("/metrics")).text
@@ -173,12 +173,12 @@ async def test_a_model_that_does_not_load_is_reported_and_others_go_on(
         weights.write_bytes(whole)
         [slot] = [one for one in runtime_of(client).shelf.slots if one.name == "en-de"]
         assert slot.failure
-        slot.failure = None  # as after the pause
+        slot.failure = None  # retry now
         await answered(client, **body)
 
 
 def damages() -> dict[str, Callable[[Path], object]]:
-    """Ways to damage a copy of a model so that its configuration stays."""
+    """Damage to a copy of a model that leaves its configuration intact."""
     weights, pieces = "model.safetensors", "sentencepiece.model"
     return {
         "half-written": lambda folder: (folder / weights).unlink(),
@@ -207,7 +207,7 @@ def cut_configuration(folder: Path) -> None:
 async def test_a_damaged_copy_of_a_model_disables_nothing(
     serve: Serve, shelf: Path, damage: str
 ) -> None:
-    copy = shelf / "a-copy-of-en-de"  # by its name it would be used
+    copy = shelf / "a-copy-of-en-de"  # its name has precedence
     shutil.copytree(shelf / "en-de", copy)
     damages()[damage](copy)
     body = {"text": "cat", "source": "en", "target": "de"}
@@ -332,7 +332,7 @@ async def test_a_script_that_no_model_writes_is_refused_in_every_dialect(
         ):
             refused = await client.post(path, json=body)
             assert 400 <= refused.status_code < 500, refused.text
-            if "q" not in body:  # LibreTranslate's words are fixed
+            if "q" not in body:  # LibreTranslate's message is fixed
                 assert "this server writes Serbian (Cyrillic) (sr)" in refused.text
 
 

@@ -45,7 +45,7 @@ BODY = {"text": "cat", "target": "fr"}
 
 
 def refused(limit: RateLimit, client: str, n: int = 1) -> int | None:
-    """Seconds to wait, if it is."""
+    """Seconds to wait if refused, else None."""
     try:
         limit.take(client, n)
     except RateLimitedError as error:
@@ -107,7 +107,7 @@ async def test_further_requests_get_retry_after(serve: Serve) -> None:
         assert (await client.get("/readyz")).status_code == httpx.codes.OK
     assert [answer.is_success for answer in answers] == [True, True, False]
     assert answers[2].status_code == 429
-    assert 20 <= int(answers[2].headers["Retry-After"]) <= 30  # a busy machine takes its time
+    assert 20 <= int(answers[2].headers["Retry-After"]) <= 30  # allow for a busy machine
     assert 'attend_request_rejected_total{reason="rate-limited"} 1.0' in metrics
 
 

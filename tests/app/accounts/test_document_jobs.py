@@ -21,7 +21,7 @@ FILE = StoredFile(b"Bonjour", "a.fr.txt", "text/plain", "me")
 
 @dataclass
 class Desk:
-    """Jobs of documents that end when `gate` opens."""
+    """Jobs that end when `gate` opens."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     gate: asyncio.Event = field(default_factory=asyncio.Event)

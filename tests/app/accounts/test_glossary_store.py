@@ -128,7 +128,7 @@ def test_a_full_disk_has_its_own_error_and_stored_glossaries_stay(tmp_path: Path
     kept = store.add("", "kept", BOTH)
     assert store._database
     [n_pages] = store._database.execute("PRAGMA page_count").fetchone()
-    store._database.execute(f"PRAGMA max_page_count = {n_pages}")  # as SQLite is told by the disk
+    store._database.execute(f"PRAGMA max_page_count = {n_pages}")  # as SQLite reports a full disk
     with pytest.raises(StorageFullError):
         store.add("", "more", {PAIR: {"a" * 100_000: "b"}})
     assert store.entries(kept.id, "", PAIR) == ENTRIES

@@ -47,6 +47,6 @@ def test_removed_files_free_their_space() -> None:
     store = FileStore(10, clock=FakeClock())
     first, second = store.put(file(5)), store.put(file(5))
     store.remove(second)
-    store.remove(second)  # as when it was dropped before
+    store.remove(second)  # an already removed file
     third = store.put(file(5))
     assert [store.get(name) is None for name in (first, second, third)] == [False, True, False]

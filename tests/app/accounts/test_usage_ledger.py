@@ -35,7 +35,7 @@ def test_failed_requests_cost_nothing() -> None:
 
     def fail() -> None:
         with ledger.charge("a", 3):
-            assert ledger.used("a") == 3  # what is in flight counts, so that the limit holds
+            assert ledger.used("a") == 3  # requests in flight count towards the limit
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):

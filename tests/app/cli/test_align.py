@@ -31,7 +31,7 @@ def pairs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own(tiny_checkpoint: Path, tmp_path: Path) -> Path:
-    """A checkpoint of the test's own, with a method that uses everything."""
+    """A separate checkpoint, whose method uses every option."""
     folder = tmp_path / "own"
     shutil.copytree(tiny_checkpoint, folder)
     record_alignment(folder, METHOD)
@@ -40,7 +40,7 @@ def own(tiny_checkpoint: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gold(attend: Attend, own: Path, pairs: Path, tmp_path: Path) -> Path:
-    """The links that `own` finds, beside their text."""
+    """The links that `own` finds, with their texts."""
     write(tmp_path / "gold.en", ENGLISH)
     write(tmp_path / "gold.fr", FRENCH)
     return write(tmp_path / "gold.links", run(attend, own, pairs).splitlines())
@@ -68,7 +68,7 @@ def test_a_line_of_links_for_every_pair(attend: Attend, tiny_checkpoint: Path, p
     assert len(alignments) == len(ENGLISH)
     for en, fr, links in zip(ENGLISH, FRENCH, alignments, strict=True):
         assert all(i < len(en.split()) and j < len(fr.split()) for i, j in links)
-        # The default gives every target word its source word, if there is any.
+        # By default every target word has a source word, if there is one.
         assert [j for _, j in sorted(links, key=lambda link: link[1])] == list(
             range(len(fr.split()) if en else 0)
         )
@@ -86,7 +86,7 @@ def test_links_follow_the_columns(attend: Attend, own: Path, pairs: Path, tmp_pa
     turned = parsed(run(attend, own, *columns, write(tmp_path / "swapped.tsv", swapped)))
     assert [sorted((j, i) for i, j in links) for links in turned] == there
     assert there != turned
-    # The method asks both directions and reads them alike.
+    # The method uses both directions in the same way.
     assert parsed(run(attend, own, "--source", "fr", pairs)) == there
 
 
@@ -185,7 +185,7 @@ def test_too_long_a_pair_is_named_by_its_line(attend: Attend, own: Path, tmp_pat
     file = write(tmp_path / "long.tsv", lines)
     result = attend("align", "--checkpoint", own, file)
     assert result.exit_code == 1
-    assert result.stdout.count("\n") == 1  # the line before is not lost
+    assert result.stdout.count("\n") == 1  # the previous line is printed
     assert result.stderr.startswith(f"attend: {file}:2: ")
     gold = write(tmp_path / "gold.links", ["", ""])
     result = attend("align", "--checkpoint", own, "--gold", gold, file)

@@ -96,7 +96,7 @@ def test_marians_own_format_with_the_languages_given(attend: Attend, tmp_path: P
 
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Path], FakeHub]:
-    """Puts a folder on a hub, beside weights that no import needs."""
+    """Serve a folder on a fake hub, with additional weights that no import needs."""
     monkeypatch.setenv("ATTEND_CACHE", str(tmp_path / "cache"))
     for name in ("HF_ENDPOINT", "HF_TOKEN", "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
@@ -132,7 +132,7 @@ def test_a_name_on_the_hub(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     offline = attend("import", "marian", "opus-mt-en-fr", tmp_path / "others")
     assert "HF_HUB_OFFLINE is set; unset it, or give a folder" in offline.stderr
-    assert len(hub.requests) == n_before  # nothing is fetched in vain
+    assert len(hub.requests) == n_before  # nothing unneeded is fetched
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from app.cli.main import VERBS
 from tests.app.cli.conftest import Attend
 
 PROGRAM = "from app.cli.main import main; main(prog_name='attend')"
-# A shell starts what runs in the background with Ctrl-C ignored, and children inherit that.
+# A shell starts background jobs with SIGINT ignored, which children inherit.
 CONTROL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 ATTEND = [sys.executable, "-c", f"{CONTROL_C}; {PROGRAM}"]
 ROOT = Path(__file__).parents[3]
@@ -48,7 +48,7 @@ def test_every_verb_has_help_with_an_example(attend: Attend, verb: str) -> None:
     result = attend(verb, "--help")
     assert result.exit_code == 0
     _, _, example = result.stdout.partition("Example:")
-    # Whole lines, which can be copied.
+    # Whole lines, so that they can be copied.
     assert all(
         line.lstrip().startswith("attend ") or " | attend " in line for line in example.splitlines()
     )

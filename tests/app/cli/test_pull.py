@@ -41,7 +41,7 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> Serving:
-    """Puts a folder on a hub, beside files that no import needs."""
+    """Serve a folder on a fake hub, with additional files that no import needs."""
 
     def put(folder: Path) -> FakeHub:
         files = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -63,7 +63,7 @@ def test_a_model_is_fetched_imported_and_listed(
     assert pulled.stdout == f"wrote {shelf}/opus-mt-en-fr: opus-mt-en-fr, en to fr\n"
     fetched = [request.url.path.rpartition("/")[2] for request in hub.requests[1:]]
     assert "tf_model.h5" not in fetched
-    assert fetched[-1] == WEIGHTS  # after what decides whether it is worth it
+    assert fetched[-1] == WEIGHTS  # after the files that decide whether the model is supported
     folder = shelf / "opus-mt-en-fr"
     assert load_checkpoint(folder).config.directions == [("en", "fr")]
     origin = read_origin(folder)
@@ -140,7 +140,7 @@ def test_an_interrupted_pull_is_resumed(
     assert attend("pull", "opus-mt-en-fr", tmp_path / "models").exit_code == 0
     [weights] = [one for one in hub.requests if one.url.path.endswith(WEIGHTS)]
     assert weights.headers["range"] == f"bytes={size // 2}-"
-    assert len(hub.requests) == 2  # the listing, and what was missing
+    assert len(hub.requests) == 2  # the listing, and the missing part
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_models_lists_models_that_do_not_load(
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Path:
-    """A folder with a registry of Firefox's models, as a mirror keeps it."""
+    """A mirror of the registry of Firefox models."""
     return write_registry(tmp_path, ("en-fr", "fr-en", "en-de"))
 
 
@@ -423,7 +423,7 @@ def test_a_set_leaves_other_versions_that_are_there(
     assert read_origin(shelf / "firefox-en-fr") == before
     assert (shelf / "firefox-fr-en").is_dir()
     replaced = attend("pull", "firefox:en,fr", shelf, "--registry", registry, "--replace")
-    assert replaced.exit_code == 1  # its digest is not the one that is announced
+    assert replaced.exit_code == 1  # its digest is wrong
     assert read_origin(shelf / "firefox-en-fr") == before
 
 
@@ -468,7 +468,7 @@ def test_a_server_fetches_the_models_that_its_languages_lack(
         "firefox-en-fr", "firefox-fr-en",
     ]  # fmt: skip
     shutil.move(registry, tmp_path / "away")
-    pull_missing(settings)  # which asks for nothing
+    pull_missing(settings)  # which requests nothing
     pull_missing(settings.model_copy(update={"pull": None, "languages": ("en", "de")}))
     wanting = settings.model_copy(update={"languages": ("en", "fr", "de")})
     with pytest.raises(PullError, match=r"'languages': .* add en: fr,de,en"):
@@ -478,7 +478,7 @@ def test_a_server_fetches_the_models_that_its_languages_lack(
     assert "expected models.json, a registry of Firefox's models" in capfd.readouterr().err
     shutil.move(tmp_path / "away", registry)
     with capture_logs() as logged:
-        pull_missing(wanting)  # of German there is one direction
+        pull_missing(wanting)  # German has one direction
     assert [one for one in logged if one["event"] == "no model of a pair"] == [
         {"event": "no model of a pair", "log_level": "warning", "source": "de", "target": target}
         for target in ("en", "fr")

@@ -1,4 +1,4 @@
-"""The shipped recipes; the first one from nothing to a score, as docs/training.md has it."""
+"""The shipped recipes; the first one from an empty folder to a score, as in docs/training.md."""
 
 import json
 import re
@@ -32,7 +32,7 @@ SMALLER = [
 def write_corpora(folder: Path) -> None:
     pairs = generate_pairs(3000, seed=1)
     folder.mkdir()
-    train = [*pairs[20:], pairs[0], pairs[20]]  # one of those held out, and one twice
+    train = [*pairs[20:], pairs[0], pairs[20]]  # a held-out pair, and a duplicate
     for name, part in (("train", train), ("dev", pairs[:20])):
         lines = "".join(f"{english}\t{french}\n" for english, french in part)
         (folder / f"{name}.tsv").write_text(lines, encoding="utf-8")

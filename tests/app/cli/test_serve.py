@@ -1,4 +1,4 @@
-"""`attend serve` as its users run it: a process, a port, signals and exit codes."""
+"""`attend serve` as a process: port, signals and exit codes."""
 
 import errno
 import json
@@ -34,7 +34,7 @@ def failing(*flags: str | Path, **environment: str) -> subprocess.CompletedProce
 
 
 def fatal(result: subprocess.CompletedProcess[str]) -> str:
-    """Why a process could not start, in its last line; all lines are JSON."""
+    """Return the last line of a process that failed to start; all lines are JSON."""
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
     lines = [json.loads(line) for line in result.stderr.splitlines()]
@@ -334,7 +334,7 @@ def test_the_log_says_at_start_where_and_what_is_odd(tiny_checkpoint: Path) -> N
         while len(select.select(idle, [], [], 1)[0]) < len(idle) - n_allowed:  # closed again
             assert time.monotonic() < end
             time.sleep(0.02)
-        with httpx.Client(timeout=60) as client:  # another idle connection gives way to it
+        with httpx.Client(timeout=60) as client:  # an idle connection is closed for it
             assert client.get(f"http://127.0.0.1:{port}/livez").status_code == 200
         for one in idle:
             one.close()

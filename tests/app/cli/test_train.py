@@ -97,7 +97,7 @@ def test_contradictory_warm_start_flags(folder: Path, flags: tuple[str, ...], me
 
 def test_continue_starts_resumes_and_finishes_a_run(folder: Path) -> None:
     out = folder / "run" / "checkpoint" / "training.json"
-    for steps in ("2", "4", "4"):  # the last one has nothing to do, as after a late restart
+    for steps in ("2", "4", "4"):  # the last run has nothing left to do
         result = attend(folder, "--continue", "--schedule-steps", steps)
         assert result.exit_code == 0, result.output
         assert json.loads(out.read_text())["step"] == int(steps)

@@ -92,7 +92,7 @@ def test_json_of_a_line(attend: Attend, tiny_checkpoint: Path, expected: list[st
 def test_a_translation_cut_at_the_limit_is_reported(attend: Attend, tiny_checkpoint: Path) -> None:
     result = attend("translate", "--checkpoint", tiny_checkpoint, "--json", stdin="\nA dog.\n")
     record = json.loads(result.stdout.splitlines()[1])
-    assert "length_capped" in record["flags"]  # random weights do not know when to end
+    assert "length_capped" in record["flags"]  # random weights rarely end a sentence
     assert result.stderr.startswith("attend: flags in 1 of 2 lines: ")
     assert "length_capped 1" in result.stderr
     assert result.stderr.endswith("; --flags lists them\n")
@@ -103,7 +103,7 @@ def test_target_sets_the_symbol(attend: Attend, tiny_checkpoint: Path, expected:
     forth = json.loads(attend(*command, "--target", "FR", stdin=SENTENCES[0]).stdout)
     back = json.loads(attend(*command, "--source", "fr", stdin=SENTENCES[0]).stdout)
     assert forth["text"] == expected[0]
-    assert forth["score"] != back["score"]  # it read another target-language symbol
+    assert forth["score"] != back["score"]  # with another target-language symbol
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_line_is_answered_before_the_next(tiny_checkpoint: Path, expected: lis
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers POST /translate with upper case, or with what `answer` says."""
+    """Answers POST /translate with upper case, or with `answer`."""
 
     requests: ClassVar[list[dict[str, Any]]] = []
     answer: ClassVar[tuple[int, bytes] | None] = None
@@ -196,7 +196,7 @@ def test_a_server_gets_batches_without_empty_lines(attend: Attend, url: str) -> 
     assert [len(request["text"]) for request in Handler.requests] == [MAX_TEXTS, 1]
     first = Handler.requests[0]
     assert first["path"] == "/translate"
-    assert first.keys() == {"path", "text", "target"}  # what is not given is left to the server
+    assert first.keys() == {"path", "text", "target"}  # options that are not given are omitted
 
 
 def test_a_server_that_does_not_run_is_reported_without_a_number(attend: Attend) -> None:
@@ -227,7 +227,7 @@ def test_a_servers_flags_are_passed_on(attend: Attend, url: str) -> None:
         "attend: line 2: length_capped\nattend: flags in 1 of 2 lines: length_capped 1\n"
     )
     info, translation = Handler.requests
-    assert info["path"] == "/info"  # for want of a direction, its first
+    assert info["path"] == "/info"  # no direction given: the first of the server
     assert (translation["source"], translation["target"], translation["beam_size"]) == (
         "en",
         "fr",

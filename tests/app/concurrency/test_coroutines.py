@@ -9,7 +9,7 @@ from app.concurrency.coroutines import AT_A_TIME, SHARE, Callbacks, side_by_side
 
 
 async def most_in_an_iteration(n_callers: int, seconds: float) -> int:
-    """Return how many callers with work of this length continue in one iteration."""
+    """Return how many callers with this amount of work continue in one iteration."""
     went_on = 0
 
     async def call() -> None:

@@ -1,4 +1,4 @@
-"""Blocking work beside the event loop."""
+"""Blocking work in threads."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ async def test_the_result_or_the_error_is_passed_on() -> None:
 
 
 async def test_the_work_is_dropped_before_its_result_is_there() -> None:
-    """An unloaded model must be gone when its memory is returned."""
+    """An unloaded model must be freed before memory is returned to the system."""
     for _ in range(20):
         work = Work(7)
         dropped = weakref.ref(work)
@@ -119,7 +119,7 @@ async def test_a_thread_whose_result_is_awaited_continues() -> None:
 
 
 async def abandoned(work: Callable[[], object]) -> BaseException | None:
-    """Return how work ends in a thread whose result is abandoned at its start."""
+    """Return how work ends whose result is abandoned at its start."""
     ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
     loop = asyncio.get_running_loop()
     begun, goes_on = threading.Event(), threading.Event()
@@ -194,7 +194,7 @@ async def test_cutting_timeout(
 
 
 async def test_retries_tokenised_in_a_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fake engine turns sentences round, and so breaks their placeholders."""
+    """The fake engine reverses sentences, which breaks their placeholders."""
     async with serve(FakeEngine()) as client:
         threads: list[threading.Thread] = []
         review = SegmentedText.review

@@ -1,4 +1,4 @@
-"""Sample documents, and stand-ins for a model: every text as it was, or in capitals."""
+"""Sample documents, and fake models: identity and upper case."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

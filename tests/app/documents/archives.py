@@ -1,4 +1,4 @@
-"""Archives of every format, made of a few lines of XML; each has the text "The old cat"."""
+"""Minimal archives of every format; each contains the text "The old cat"."""
 
 from tests.app.documents.word_xml import CONTENTS, TYPE, archive, document, run
 
@@ -96,13 +96,13 @@ TEXT_PART = {
     ".odt": "content.xml", ".odp": "content.xml", ".ods": "content.xml",
     ".epub": "OPS/the page.xhtml",
 }  # fmt: skip
-"""The part of each format with "The old cat"."""
+"""The part with the text, by format."""
 
 assert TYPE.startswith(A_TYPES)
 
 
 def sample_archive(suffix: str, **changed: str | bytes) -> bytes:
-    """An archive; `text` replaces the part with text, other names their parts."""
+    """Make an archive; `text` replaces the part with the text, other arguments their parts."""
     parts = dict(PARTS[suffix])
     for name, content in changed.items():
         parts[TEXT_PART[suffix] if name == "text" else name] = content

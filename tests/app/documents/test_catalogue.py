@@ -25,7 +25,7 @@ def test_missing_translations_are_filled_in() -> None:
     assert after.pop(("menu", "Open")) == ("OPEN", {})
     long = next(key for key in after if key[1].startswith("This"))
     assert after.pop(long) == (long[1].upper(), {})
-    for key, value in after.items():  # what had one, what has no letters, what is obsolete
+    for key, value in after.items():  # translated, without letters, obsolete
         assert before[key] == value
     assert not any(len(line) > 80 for line in written.splitlines() if not line.startswith('"This'))
 

@@ -38,7 +38,7 @@ SAMPLES = {
     ".xliff": XLIFF_2,
 }
 FILLED = (".po", ".xlf", ".xliff")
-"""Formats with a place for translations, which unchanged texts fill, too."""
+"""Formats with fields for translations, which unchanged texts fill, too."""
 
 
 def test_there_is_a_sample_of_every_format() -> None:
@@ -123,7 +123,7 @@ def read(suffix: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("suffix", [".txt", ".md", ".srt", ".vtt", ".csv", ".po"])
 def test_too_many_lines_are_refused_before_they_are_read(suffix: str) -> None:
-    """A file of ten million empty lines would take gigabytes."""
+    """Ten million empty lines would take gigabytes."""
     data = b"\n" * (MAX_LINES + 1)
     with pytest.raises(UnreadableFileError, match="a file may have 250,000 lines"):
         FORMATS[suffix].open(data)
@@ -161,8 +161,8 @@ ESCAPES = 50_000
     ],
 )
 def test_one_long_text_takes_little_memory(suffix: str, data: bytes) -> None:
-    """A file of a single text; `test_a_word_takes_few_bytes` is about tagged ones."""
-    file_format("a" + suffix).open(data)  # what is made once for all
+    """A single text without tags; see also `test_a_word_takes_few_bytes`."""
+    file_format("a" + suffix).open(data)  # one-time initialisation
     tracemalloc.start()
     try:
         opened = file_format("a" + suffix).open(data)

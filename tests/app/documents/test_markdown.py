@@ -65,7 +65,7 @@ def test_a_paragraph_that_takes_too_long_is_refused() -> None:
 def test_emphasis_that_cannot_be_is_left_out() -> None:
     document = open_markdown("see **one**")
     links = [WordLink(Span(0, 3), Span(0, 3)), WordLink(Span(4, 7), Span(3, 4))]
-    # Between a letter and a quotation mark no emphasis begins.
+    # No emphasis begins between a letter and a quotation mark.
     assert document.with_translations([Answer("mot«one»", links)]) == "mot«one»"
     links = [WordLink(Span(0, 3), Span(0, 3)), WordLink(Span(4, 7), Span(4, 7))]
     assert document.with_translations([Answer("mot«one»", links)]) == "mot«**one**»"
@@ -103,7 +103,7 @@ def structure(text: str) -> list[tuple[str, int]]:
 
 
 def formatting(text: str) -> Counter[str]:
-    """Code, links and images, wherever they are."""
+    """Return the code, links and images at any depth."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     children = (child for token in tokens for child in token.children or [])
     kept = ("code_inline", "link_open", "image", "html_inline")

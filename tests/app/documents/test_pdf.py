@@ -1,4 +1,4 @@
-"""The text of PDF files; pypdf is an extra."""
+"""The text of PDF files; requires the extra `pdf`."""
 
 import subprocess
 import zlib
@@ -69,7 +69,7 @@ def test_a_pdf_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def written(text: str, *, kids: bytes = b"3 0 R", packed: bytes = b"") -> bytes:
-    """A PDF of one page; `packed` is a compressed program in place of the text's."""
+    """A PDF of one page; `packed` is a compressed content stream that replaces the text's."""
     lines = "".join(f"({line}) Tj T* " for line in text.split("\n"))
     stream = f"BT /F1 12 Tf 14 TL 50 700 Td {lines}ET".encode()
     stream, kind = (packed, b"/Filter/FlateDecode") if packed else (stream, b"")

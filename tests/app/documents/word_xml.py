@@ -1,4 +1,4 @@
-"""Word documents made of a few lines of XML."""
+"""Minimal Word documents."""
 
 import io
 import zipfile
@@ -58,7 +58,7 @@ def part(data: bytes, name: str = "word/document.xml") -> str:
 
 
 def body(data: bytes) -> str:
-    """The XML of the document, without the paragraphs' tags at its ends."""
+    """Return the XML of the document without its first and last paragraph tags."""
     _, _, rest = part(data).partition("<w:body><w:p>")
     return rest.partition("</w:p></w:body>")[0]
 

@@ -1,4 +1,4 @@
-"""A hub in memory, with the faults of real ones."""
+"""A fake hub with the faults of real ones."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ COMMIT = "c0ffee" + "0" * 34
 
 
 class Broken(httpx.SyncByteStream):
-    """A body that ends, or breaks, after some bytes."""
+    """A body that ends or fails after a number of bytes."""
 
     def __init__(self, content: bytes, *, breaks: bool) -> None:
         self._content = content
@@ -25,13 +25,13 @@ class Broken(httpx.SyncByteStream):
 
 @dataclass
 class FakeHub:
-    """Answers as the hub does for one repository.
+    """The hub with one repository.
 
     lfs        files that are in Git LFS
-    faults     called before each answer; what it returns is the answer instead
-    cut_after  bytes after which a download breaks, once for each entry
-    cut        the file that this happens to; any, if empty
-    served     content that is served in place of the announced
+    faults     called before each answer; a returned response replaces it
+    cut_after  bytes after which a download fails, once for each entry
+    cut        the file that fails; empty: any
+    served     content that replaces the announced content
     """
 
     files: dict[str, bytes]

@@ -1,4 +1,4 @@
-"""The index of Argos's packages: read, chosen from, and its packages fetched."""
+"""The index of Argos packages: reading, choosing and fetching."""
 
 import json
 from pathlib import Path

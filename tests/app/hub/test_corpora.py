@@ -1,4 +1,4 @@
-"""Public corpora: archives of a fake server, fetched, resumed, read and split."""
+"""Public corpora from a fake server: fetching, resuming, reading and splitting."""
 
 import io
 import tarfile

@@ -1,4 +1,4 @@
-"""Downloads: resumed, verified, and each way in which they fail."""
+"""Downloads: resuming, verification and failures."""
 
 import errno
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The registry of Firefox's models, from a fake one with the real one's form."""
+"""The registry of Firefox models, with a fake registry of the real form."""
 
 import gzip
 import hashlib
@@ -48,7 +48,7 @@ def entry(pair: str, architecture: str = "tiny", status: str | None = "Release")
 
 @dataclass
 class FakeRegistry:
-    """Serves entries and their files; `cut` is after how many bytes a download breaks, once."""
+    """Serves entries and their files; one download fails after `cut` bytes."""
 
     entries: list[dict[str, Any]]
     content: dict[str, bytes] = field(default_factory=dict)
@@ -261,7 +261,7 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def repacked(fake: FakeRegistry, end: str) -> dict[str, bytes]:
-    """The files of a mirror that has packed them in another way."""
+    """Compress the files of a mirror in another way."""
     paths = [part["path"] for part in fake.entries[0]["files"].values()]
     return {
         path.removesuffix(".gz") + end: PACKINGS[end](gzip.decompress(fake.file(path)))
@@ -344,7 +344,7 @@ def test_no_list_at_all(tmp_path: Path) -> None:
 
 
 def records(*versions: tuple[str, str, str]) -> dict[str, Any]:
-    """Version, architecture and filter of models en-fr, as Remote Settings lists them."""
+    """Models for en-fr as Remote Settings lists them: version, architecture and filter."""
     kinds = {
         "model": "model.enfr.intgemm.alphas.bin", "lex": "lex.50.50.enfr.s2t.bin",
         "srcvocab": "srcvocab.enfr.spm", "trgvocab": "trgvocab.enfr.spm",
@@ -380,7 +380,7 @@ def test_the_records_of_remote_settings_are_a_registry_too(tmp_path: Path) -> No
     registry = read_registry(FakeRegistry([]).server(), str(path))
     assert names(registry, "firefox:en-fr") == ["en-fr/base-memory"]
     [tiny] = registry.choose("firefox:en-fr", "tiny")
-    for file in tiny.files:  # a mirror beside the list, unpacked
+    for file in tiny.files:  # a mirror next to the list, uncompressed
         (tmp_path / "main").mkdir(exist_ok=True)
         kind = file.path.removeprefix("main/3.10-").removesuffix(".zst")
         (tmp_path / file.path.removesuffix(".zst")).write_bytes(f"3.10 {kind}".encode())

@@ -154,7 +154,7 @@ def test_verbs_take_folders(
 
 
 def test_libretranslates_packages_are_served_in_place(tmp_path: Path) -> None:
-    """A folder of packages, unpacked as its tools install them and as files."""
+    """A folder of packages, installed and as archives."""
     packages = tmp_path / "packages"
     write_package(packages / "translate-en_fr-1_9")
     write_package(packages / "fr_en", from_code="fr", to_code="en")

@@ -1,4 +1,4 @@
-"""Errors and retries of requests to the hub, through its listing."""
+"""Errors and retries of requests to the hub, tested by listing a repository."""
 
 from typing import Any
 

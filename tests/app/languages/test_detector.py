@@ -13,8 +13,8 @@ EN_FR = LanguageDetector(["en", "fr"])
         ("Bonjour", "fr"),
         ("THE WEATHER IS NICE", "en"),
         ("12.50 % 🏳️‍🌈 -- Il fait beau.", "fr"),
-        ("I can't help anyone.", "en"),  # by its trigrams alone Tswana, with 99.6 %
-        ("OK", "en"),  # has no trigram
+        ("I can't help anyone.", "en"),  # Tswana with 99.6 % by trigrams alone
+        ("OK", "en"),  # without trigrams
     ],
 )
 def test_a_language_that_is_served(text: str, language: str) -> None:

@@ -108,7 +108,7 @@ def test_a_script_that_is_not_written_is_refused_and_named(
     with pytest.raises(UnknownLanguagesError, match=reason) as refused:
         languages.chain("en", requested)
     assert refused.value.wrong == "target"
-    assert languages.chain(requested, "en") == (served, "en")  # a model reads more than it writes
+    assert languages.chain(requested, "en") == (served, "en")  # more source than target languages
 
 
 def test_a_code_as_it_is_served_is_preferred_to_another_of_the_same_meaning() -> None:
@@ -183,11 +183,11 @@ SEVERAL = Languages(
     ("source", "target", "chain"),
     [
         ("en", "fr", ("en", "fr")),
-        ("fr", "de", ("fr", "en", "de")),  # by Spanish too, but English was given first
+        ("fr", "de", ("fr", "en", "de")),  # also by way of Spanish, but English was given first
         ("FR-ca", "de-AT", ("fr", "en", "de")),
         ("pt-BR", "fr", ("pt-BR", "en", "fr")),
-        ("pt", "fr", ("pt-BR", "en", "fr")),  # whose usual region it is
-        ("pt-PT", "fr", ("pt-BR", "en", "fr")),  # which can be read
+        ("pt", "fr", ("pt-BR", "en", "fr")),  # the language's main region
+        ("pt-PT", "fr", ("pt-BR", "en", "fr")),  # readable by some model
         ("en", "es", ("en", "fr", "es")),
         ("es", None, ("es", "de")),
         ("en", "en", ("en",)),
@@ -203,7 +203,7 @@ def test_chain(source: str, target: str | None, chain: tuple[str, ...]) -> None:
     ("source", "target"),
     [
         ("de", "en"), ("pt-BR", "es"), ("fr", "pt-BR"), ("xx", "xx"),
-        ("fr-CA", "fr-BE"),  # which are not the same, though both are served as French
+        ("fr-CA", "fr-BE"),  # both served as French, but different
     ],
 )  # fmt: skip
 def test_no_chain(source: str, target: str) -> None:

@@ -1,4 +1,4 @@
-"""The metrics, which contain only numbers of a request."""
+"""Metrics; they contain no text of a request."""
 
 import asyncio
 import re
@@ -131,17 +131,17 @@ async def test_steps_and_finished_sentences_are_counted() -> None:
     assert steps == 3
     assert of(series, "attend_step_duration_seconds_count") == steps
     assert of(series, "attend_batch_size_sum") == 2 * steps
-    assert of(series, "attend_batch_rows_sum") == 2 * steps * 4  # of a beam of 4 each
+    assert of(series, "attend_batch_rows_sum") == 2 * steps * 4  # with a beam of 4 each
     assert of(series, "attend_batch_tokens_sum") == 2 * steps * 5
     assert of(series, "attend_tokens_read_total") == 10
-    assert of(series, "attend_tokens_generated_total") == 2 * 4  # three and the end
+    assert of(series, "attend_tokens_generated_total") == 2 * 4  # three tokens and the end
 
 
 async def test_requests_are_counted_by_route_and_failures_by_reason(serve: Serve) -> None:
     engine = FakeEngine()
     async with serve(engine) as client:
         before = await read(client)
-        # From 0 on, else the first of each would be no increase.
+        # Series start at 0, so that the first failure is an increase.
         assert of(before, "attend_request_count_total", route="/translate") == 0
         for reason in REASONS - set(RETRY_REASONS):
             assert of(before, "attend_request_failure_total", reason=reason) == 0
@@ -158,7 +158,7 @@ async def test_requests_are_counted_by_route_and_failures_by_reason(serve: Serve
     assert of(series, "attend_request_success_total", route="/translate") == 2
     assert of(series, "attend_request_success_total", route="/info") == 1
     assert of(series, "attend_request_failure_total", reason="invalid-request") == 1
-    assert of(series, "attend_request_duration_seconds_count") == 4  # probes do not count
+    assert of(series, "attend_request_duration_seconds_count") == 4  # probes are not counted
     assert of(series, "attend_request_inference_duration_seconds_count") == 2
     assert of(series, "attend_request_inference_duration_seconds_sum") > 0
     assert of(series, "attend_engines") == 1

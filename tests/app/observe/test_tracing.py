@@ -1,4 +1,4 @@
-"""Traces: identifiers in the log, spans at a collector, and never a word of the text in either."""
+"""Tracing: identifiers in the log and spans at a collector, neither with any text."""
 
 import gzip
 import io
@@ -79,7 +79,7 @@ def test_a_console_is_for_people(logged: io.StringIO) -> None:
 
 @contextmanager
 def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
-    """Its address and what it got."""
+    """The address of a collector and the requests it received."""
     received: list[ExportTraceServiceRequest] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -124,7 +124,7 @@ async def test_spans_reach_the_collector_without_text(serve: Serve, logged: io.S
     ]
     by_name = {span.name: span for span in spans}
     stages = ["tokenise", "queue", "inference", "detokenise"]
-    assert sorted(by_name) == sorted(["POST /translate", *stages])  # probes have none
+    assert sorted(by_name) == sorted(["POST /translate", *stages])  # probes have no span
     span = by_name["POST /translate"]
     assert {one.trace_id.hex() for one in spans} == {TRACE}
     within = [by_name[stage] for stage in stages]

@@ -1,4 +1,4 @@
-"""Every route that does work is rated; a new one has to be named here, with a request for it."""
+"""Every route that does work is rate-limited; new routes must be listed here with a request."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""POST /explain with a real, if random, model."""
+"""POST /explain with random weights."""
 
 import base64
 import math
@@ -49,7 +49,7 @@ async def test_placeholders_are_searched_as_translate_does(served: Client, text:
     translated = await answered(served, text=text, target="fr")
     if response.status_code == httpx.codes.OK:
         assert response.json()["text"] == translated["translations"][0]["text"]
-    else:  # they were lost, and the text is translated in parts
+    else:  # lost, so that the text is translated in parts
         assert "parts" in problem(response, 422, "invalid-request")["errors"][0]["detail"]
 
 
@@ -129,7 +129,7 @@ async def test_bad_fields(served: Client, body: dict[str, Any], pointer: str, de
 async def test_a_long_sentence_is_refused(served: Client) -> None:
     body = {"text": "cat " * 200, "target": "fr", "split_sentences": False}
     response = await served.post("/explain", json=body)
-    # Cut in parts by what the model reads, or longer than a search to look at may be.
+    # Longer than the model's limit, or than the limit for explanations.
     assert response.status_code == 422
     assert problem(response, 422, response.json()["type"].rpartition(":")[2])
 

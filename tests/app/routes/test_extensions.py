@@ -1,4 +1,4 @@
-"""The dialects of browser extensions, with requests of their documentation or their source.
+"""The dialects of browser extensions, with requests from their documentation or source.
 
 Kiss Translator 2.0.31 (src/apis/trans.js, src/libs/translator.js), Immersive Translate 1.23
 (content_main.js), the plug-in of DeepLX for Bob, and DeepLX's own service (service/service.go).

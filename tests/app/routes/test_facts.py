@@ -1,4 +1,4 @@
-"""Facts arrive by every way: requests, streams, files, pivots, and other services' dialects."""
+"""Facts are preserved in requests, streams, files, pivots and other services' dialects."""
 
 import io
 import zipfile
@@ -125,7 +125,7 @@ async def test_other_services_clients_get_the_corrected_text(
     assert (right.status_code, wrong.status_code) == (200, 200)
     assert "42 dogs" in right.text
     assert "43 dogs" not in right.text
-    assert "43 dogs" in wrong.text  # or the test could not fail
+    assert "43 dogs" in wrong.text  # else the test could not fail
 
 
 @pytest.mark.parametrize(

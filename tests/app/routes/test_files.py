@@ -82,7 +82,7 @@ async def test_a_file_is_translated_and_fetched(served: Client, name: str) -> No
     assert f"filename*=UTF-8''a.fr{suffix}" in fetched.headers["content-disposition"]
     assert fetched.headers["content-disposition"].startswith("attachment")
     assert fetched.content != FILES[name]
-    # What is answered as JSON says where the file is.
+    # A JSON answer has the URL of the file.
     is_json = media_type == "application/json"
     expected = "application/octet-stream" if is_json else fetched.headers["content-type"]
     assert direct.headers["content-type"] == expected
@@ -199,7 +199,7 @@ async def test_files_need_a_key_and_downloads_no_other_key(serve: Serve) -> None
 
 async def test_concurrent_files_are_limited(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_service, "MAX_FILES", 1)
-    engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
+    engine = FakeEngine(gate=threading.Semaphore(1))  # for the warm-up
     async with serve(engine) as client:
         first = asyncio.create_task(send(client, "a.txt", b"The house."))
         assert await asyncio.to_thread(_is_working, engine)
@@ -279,7 +279,7 @@ async def test_others_are_served_while_a_long_file_is_translated(serve: Serve) -
 
 
 def test_a_form_as_clients_of_the_dialect_send_it(tiny_checkpoint: Path, kernels: None) -> None:
-    """A form as clients of LibreTranslate make it, with nothing but urllib, to a real server."""
+    """A form as LibreTranslate clients send it, with urllib and a real server."""
     boundary = "----------------0123456789"
     parts = [("source", "en"), ("target", "fr"), ("api_key", "")]
     content = "".join(
@@ -305,7 +305,7 @@ def test_a_form_as_clients_of_the_dialect_send_it(tiny_checkpoint: Path, kernels
 
 
 async def test_large_files_take_turns(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their memory is that of one file."""
+    """Only one is in memory at a time."""
     at_work = most = 0
     open_text = FORMATS[".txt"].open
 

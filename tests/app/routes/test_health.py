@@ -99,7 +99,7 @@ async def test_head_and_options(client: Client, path: str) -> None:
     assert head.status_code == get.status_code == 200
     assert head.headers["Content-Type"] == get.headers["Content-Type"]
     assert options.status_code == 204
-    older = {"POST"} if path == "/languages" else set()  # of LibreTranslate's older clients
+    older = {"POST"} if path == "/languages" else set()  # for older LibreTranslate clients
     assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD"} | older
 
 

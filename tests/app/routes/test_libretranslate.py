@@ -1,4 +1,4 @@
-"""LibreTranslate's dialect over HTTP; its clients themselves are in test_official_clients."""
+"""LibreTranslate's dialect over HTTP; test_official_clients runs its clients."""
 
 import asyncio
 import json
@@ -85,7 +85,7 @@ async def test_alternatives_only_on_request(served: Client) -> None:
     assert "alternatives" not in await post(served, q="the cat", alternatives=0)
     native = {"text": "the cat", "target": "fr", "beam_size": 4, "alternatives": 3}
     response = await served.post("/translate", json=native)
-    # Hypotheses of random weights that are spelt alike are one alternative.
+    # Hypotheses with the same text are one alternative.
     assert len(one["alternatives"]) == 3
     for translated, others in zip(several["translatedText"], several["alternatives"], strict=True):
         assert 3 <= len(others) <= 7
@@ -319,7 +319,7 @@ async def test_an_unsupported_pair(serve: Serve, row_of_checkpoints: tuple[Path,
 
 
 async def test_older_clients_post_for_the_languages(client: Client) -> None:
-    """`libretranslatepy` 2.1.1 does, with its key in a form."""
+    """As `libretranslatepy` 2.1.1 does, with its key in a form."""
     posted = await client.post("/languages", data={"api_key": "x"})
     assert posted.json() == (await client.get("/languages")).json()
 
@@ -364,7 +364,7 @@ async def test_allowed_origins_may_send_requests(serve: Serve, origins: str | No
 
 
 async def test_the_requests_of_libretranslates_own_page(served: Client) -> None:
-    """Forms of `multipart/form-data`, whose values are all strings, as its page sends them."""
+    """LibreTranslate's page sends `multipart/form-data`, whose values are all strings."""
     settings = (await served.get("/frontend/settings")).json()
     codes = [one["code"] for one in (await served.get("/languages")).json()]
     assert settings["language"]["source"]["code"] in codes

@@ -1,4 +1,4 @@
-"""A server of M2M-100 and NLLB: every part of it with a model of 100 or 200 languages."""
+"""A server with M2M-100 or NLLB, models of 100 or 200 languages."""
 
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ async def test_any_pair_by_any_form_of_its_codes(serve: Serve, nllb: Path) -> No
     assert texts["en", "zh"] == texts["en", "ZH-HANS"] == texts["en", "zho_Hans"]
     assert texts["en", "zh"][1:] == ("en", "zh-Hans")
     assert texts["en", "zh-TW"][1:] == ("en", "zh-Hant")
-    # The source's language is read, and the target's given.
+    # The source language is read, the target language is the given first token.
     assert len({texts[pair][0] for pair in texts}) > 2
     for refused in (unknown, lacking):
         assert refused.status_code in (404, 422)
@@ -118,7 +118,7 @@ async def test_streams_explanations_scores_terms_and_files(serve: Serve, m2m100:
     tokens = scored["scores"][0]["segments"][0]["target_tokens"]
     assert (tokens[0]["piece"], tokens[0]["log_prob"]) == ("__de__", 0)
     assert tokens[1]["log_prob"] < 0
-    [translation] = term["translations"]  # random weights may leave a term no place
+    [translation] = term["translations"]  # random weights may leave no position for a term
     assert ("chat" in translation["text"]) is ("glossary_unmet" not in translation["flags"])
     assert "<b>" in tagged["translations"][0]["text"]
     assert file.status_code == httpx.codes.OK

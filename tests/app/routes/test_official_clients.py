@@ -1,4 +1,4 @@
-"""The clients that people have, unchanged, against a real uvicorn."""
+"""Published clients, unchanged, against a real uvicorn."""
 
 import json
 import threading
@@ -163,7 +163,7 @@ class TestDeepL:
 
 @contextmanager
 def _waiting_server(checkpoint: Path, **settings: Any) -> Iterator[tuple[FakeEngine, str]]:
-    """A server whose engine makes one step, for the warm-up, and waits until the end."""
+    """A server whose engine waits after the step of the warm-up."""
     engine = FakeEngine(gate=threading.Semaphore(1))
     with listening(engine, checkpoint, **settings) as url:
         try:

@@ -52,7 +52,7 @@ async def test_clients_that_cannot_decompress_get_plain_files(client: Client) ->
     plain = await client.get("/", headers={"Accept-Encoding": "identity"})
     assert packed.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
-    assert packed.content == plain.content  # httpx unpacks
+    assert packed.content == plain.content  # httpx decompresses
     assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
     assert len(gzip.compress(plain.content)) < len(plain.content)
 

@@ -1,4 +1,4 @@
-"""POST /score with a real, if random, model."""
+"""POST /score with random weights."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""POST /translate with a real, if random, model: what a good request is answered."""
+"""Answers of POST /translate to valid requests, with random weights."""
 
 import base64
 import math
@@ -171,7 +171,7 @@ async def test_alignment_links_words_by_their_spans(served: Client) -> None:
     ]  # fmt: skip
     covered = "".join(worded["text"][start:end] for start, end in segment["target_words"])
     assert covered == "".join(worded["text"].split())
-    # Without a recorded method every target word has the source word that it has most weight on.
+    # Without a recorded method every target word is linked to the source word of largest weight.
     assert segment["alignment"] == sorted(segment["alignment"])
     assert sorted(j for _, j in segment["alignment"]) == list(range(len(segment["target_words"])))
     assert all(i < 6 for i, _ in segment["alignment"])
@@ -194,7 +194,9 @@ async def test_offsets_of_the_target_spell_the_answer(served: Client) -> None:
     [segment] = translation["segments"]
     ends = [0, *(token["end"] for token in segment["target_tokens"])]
     for before, token in zip(ends, segment["target_tokens"], strict=False):
-        assert token["start"] == before or token["end"] == before  # next to it, or the same bytes
+        assert (
+            token["start"] == before or token["end"] == before
+        )  # adjacent tokens, or bytes of the same character
     assert ends[-1] == len(translation["text"])
 
 
@@ -253,7 +255,7 @@ async def test_the_stages_are_timed(serve: Serve) -> None:
         "application/json",
         "application/json; charset=utf-8",
         "application/vnd.attend+json",
-        "application/x-www-form-urlencoded",  # what `curl -d '{…}'` says
+        "application/x-www-form-urlencoded",  # the Content-Type of `curl -d '{…}'`
         None,
     ],
 )
@@ -330,4 +332,4 @@ async def test_an_answer_from_memory_is_the_answer(serve: Serve) -> None:
     assert all(response.json() == anew for response in responses)
     timings = "".join(response.headers["Server-Timing"] for response in responses)
     milliseconds = map(float, re.findall(r"decode;dur=([\d.]+)", timings))
-    assert min(milliseconds) < 0.1  # of a single one, the thread may be preempted
+    assert min(milliseconds) < 0.1  # during a single one, the thread may be preempted

@@ -1,4 +1,4 @@
-"""`glossary` and `do_not_translate` of POST /translate, with a real, if random, model."""
+"""`glossary` and `do_not_translate` of POST /translate, with random weights."""
 
 import json
 import re
@@ -22,13 +22,13 @@ async def translated(client: httpx.AsyncClient, **body: Any) -> list[dict[str, A
 
 
 def says(text: str, *terms: str) -> bool:
-    """Whether each is in the text, whole, or at its beginning with a capital."""
+    """Whether the text has each as a whole word, or capitalised at its beginning."""
     small = text[:1].lower() + text[1:]
     return all(re.search(rf"(?<!\w){re.escape(term)}(?!\w)", small) for term in terms)
 
 
 def is_flagged(answer: dict[str, Any]) -> bool:
-    """Whether terms could not be placed, as in most translations of a model with random weights."""
+    """Whether terms could not be placed, as in most translations with random weights."""
     return "glossary_unmet" in answer["flags"]
 
 

@@ -59,7 +59,7 @@ async def test_elements_by_their_names(client: Client) -> None:
 
 
 async def test_too_many_parts_are_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All texts of a request count together, since each part takes memory."""
+    """The limit is for all texts of a request, since each part takes memory."""
     monkeypatch.setattr(translated_text, "MAX_DOCUMENTS", 4)
     monkeypatch.setattr(markup_tokens, "MAX_TOKENS", 20)
     async with serve(FakeEngine()) as client:

@@ -1,4 +1,4 @@
-"""Several checkpoints in one server: the languages choose, and two in a row make a third pair."""
+"""Several checkpoints in one server: the languages choose one, or two in a row."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def test_a_pivot_translates_the_first_answer(serve: Serve, row_of_checkpoi
         second = await answered(client, text=between, source="en", target="de", beam_size=3,
                                 alternatives=2, **limit)  # fmt: skip
     assert whole["model"] == "fr-en+en-de"
-    assert second["usage"]["target_tokens"] > 0  # it had something to read
+    assert second["usage"]["target_tokens"] > 0  # the second model read a text
     for translation, one, other in zip(
         whole["translations"], first["translations"], second["translations"], strict=True
     ):
@@ -80,7 +80,7 @@ async def test_confidence_covers_the_tokens_of_both(serve: Serve, row_of_checkpo
 
 
 class CappingEngine(FakeEngine):
-    """Cuts every translation."""
+    """Truncates every translation."""
 
     def step(self) -> list[Finished]:
         return [
@@ -115,7 +115,7 @@ async def test_a_pivot_has_no_explanation(
 
 
 async def test_a_pivoted_request_has_one_slot(serve: Serve, row_of_checkpoints: Row) -> None:
-    first, second = (FakeEngine(gate=threading.Semaphore(1)) for _ in range(2))  # for warming up
+    first, second = (FakeEngine(gate=threading.Semaphore(1)) for _ in range(2))  # for the warm-up
     body = {"text": "chat", "source": "fr", "target": "de"}
     direct = {"text": "chat", "source": "en", "target": "fr"}
     settings = {"checkpoint": row_of_checkpoints, "max_concurrent_requests": 1}
@@ -176,7 +176,7 @@ def test_a_direction_claimed_twice_is_refused(
 
 @pytest.fixture
 def narrow_row(row_of_checkpoints: Row, tmp_path: Path) -> Row:
-    """The second of two models reads 8 tokens at once."""
+    """The second model reads at most 8 tokens."""
     first, second = row_of_checkpoints
     narrow = tmp_path / "en-de"
     shutil.copytree(second, narrow)
@@ -195,7 +195,7 @@ async def test_text_is_cut_for_the_second(serve: Serve, narrow_row: Row, split: 
         first = await answered(client, text=texts, source="fr", target="en", **options)
         between = [translation["text"] for translation in first["translations"]]
         second = await answered(client, text=between, source="en", target="de", **options)
-    assert second["usage"]["source_tokens"] > 16  # not two sentences as they are
+    assert second["usage"]["source_tokens"] > 16  # unchanged, they are not two sentences
     for translation, one, other in zip(
         whole["translations"], first["translations"], second["translations"], strict=True
     ):
@@ -210,7 +210,7 @@ async def test_text_is_cut_for_the_second(serve: Serve, narrow_row: Row, split: 
 async def test_a_term_too_long_for_the_second_is_flagged(
     serve: Serve, narrow_row: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What a random model translates with a term resembles nothing that it translates without.
+    # With random weights, translations with and without a term are unrelated.
     monkeypatch.setattr(attempts, "MIN_SIMILARITY", 0)
     term = "the old green house and the nice old dog"
     body = {"text": "la maison", "source": "fr", "target": "de", "glossary": {"la maison": term}}

@@ -21,7 +21,7 @@ Events = list[tuple[str, Any]]
 
 
 def parse(text: str) -> Iterator[tuple[str, Any]]:
-    """Events of a stream; comments are left out."""
+    """Parse the events of a stream, without comments."""
     for block in text.strip().split("\n\n"):
         lines = [line for line in block.split("\n") if not line.startswith(":")]
         if lines:
@@ -115,7 +115,7 @@ async def test_early_failures_are_statuses(serve: Serve, body: dict[str, Any], s
 
 
 class Breaking(FakeEngine):
-    """Fails at the end of a sentence, once `broken` is true."""
+    """Fails at the end of a sentence if `broken` is true."""
 
     broken = False
 
@@ -150,7 +150,7 @@ def ask(client: httpx.AsyncClient, **body: Any) -> asyncio.Task[Events]:
 
 
 def warm(n_steps: int) -> FakeEngine:
-    """Held at its gate once it is warm; two steps more are free, so that there is a token."""
+    """Waits after the warm-up and two steps, so that there is a token."""
     return FakeEngine(n_steps=n_steps, gate=threading.Semaphore(n_steps + 2))
 
 
@@ -222,7 +222,7 @@ def test_a_served_stream_comes_in_parts_and_can_be_left(
 
         longer = body | {"text": texts * 30}
         with client.stream("POST", "/translate", json=longer) as response:
-            pieces = response.iter_text()  # to be held: without it the client leaves
+            pieces = response.iter_text()  # keeps a reference, without which the connection closes
             next(pieces)
             assert client.post("/translate", json=quick).status_code == 429
         end = time.monotonic() + 10 + 10 * arrivals[-1]

@@ -1,4 +1,4 @@
-"""A scheduler over fake engines, for the tests of it and of its parts."""
+"""A scheduler with fake engines."""
 
 import asyncio
 import math
@@ -44,7 +44,7 @@ async def running(
 async def busy(
     engine: FakeEngine, name: int, clock: FakeClock | None = None
 ) -> AsyncIterator[tuple[Scheduler, asyncio.Task[list[Completion]]]]:
-    """Start with a sentence in the engine, whose step waits at the gate."""
+    """Run with a sentence in the engine, whose step waits at the gate."""
     async with running(engine, clock=clock) as scheduler:
         task = submit(scheduler, name)
         await until(engine.in_step.is_set)
@@ -52,12 +52,12 @@ async def busy(
 
 
 def sentence(name: int, length: int = 3) -> list[int]:
-    """Control symbol, `name`, filling, end."""
+    """Return control symbol, `name`, padding tokens and end."""
     return [2, name, *[9] * (length - 3), 0]
 
 
 class Listener(Protocol):
-    """Hears of sources by their index."""
+    """Receives the results of sources by their index."""
 
     def agreed(self, index: int, ids: Sequence[int]) -> None: ...
 
@@ -66,7 +66,7 @@ class Listener(Protocol):
 
 @dataclass
 class Source:
-    """A segment, as far as the queue is concerned; it may be settled once."""
+    """A minimal segment, which may be settled once."""
 
     source_ids: Sequence[int]
     options: SearchOptions = OPTIONS
@@ -93,7 +93,7 @@ async def translate(
     listener: Listener | None = None,
     **keywords: Any,
 ) -> list[Completion]:
-    """The outcomes of the segments, with the times of the request."""
+    """Return the outcomes of the segments with the times of the request."""
     segments = [Source(ids, options, index, listener) for index, ids in enumerate(sources)]
     spent = await scheduler.search(segments, stream=listener is not None, **keywords)
     return [Completion(one.hypotheses or [], spent.queued, spent.worked) for one in segments]

@@ -110,7 +110,7 @@ async def test_a_request_cancelled_at_its_turn_wakes_the_next() -> None:
     async with admission.slot(10):
         second, third = (asyncio.create_task(wait(name)) for name in ("second", "third"))
         await asyncio.sleep(0)
-    second.cancel()  # is woken, and has not run yet
+    second.cancel()  # woken, but has not run yet
     await asyncio.wait([second, third])
     assert got == ["third"]
 
@@ -159,7 +159,7 @@ class Visitors:
                 self.inside.remove(name)
 
     async def leave(self, *names: str) -> None:
-        """End their work."""
+        """Complete requests."""
         for name in names:
             self._ends[name].set()
         await asyncio.gather(*(self._tasks[name] for name in names))
@@ -300,7 +300,7 @@ async def test_a_line_that_is_too_long_grows_no_longer() -> None:
 
 
 async def test_an_abandoned_thread_holds_its_capacity_until_it_ends() -> None:
-    """The thread's work takes memory."""
+    """Its work still takes memory."""
     limiter, begun, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
 
     def work() -> None:

@@ -52,7 +52,7 @@ def sources(n_sentences: int, seed: int) -> Sources:
 
 
 def answers(engine: CpuEngine, texts: Sources) -> list[list[Hypothesis]]:
-    """The hypotheses of each sentence alone."""
+    """Return the hypotheses of each sentence alone."""
     found = []
     for index, source in enumerate(texts):
         engine.admit([Job(index, tuple(source), OPTIONS)])
@@ -77,7 +77,7 @@ async def running(*engines: CpuEngine) -> AsyncIterator[Scheduler]:
 
 
 class Gate:
-    """Holds the kernels' first call until it is opened, and may have it raise."""
+    """Blocks the kernels' first call until it is opened, and may raise."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> None:
         self.entered, self.opened = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Sentences that come again, through a scheduler whose engine does not share anything itself."""
+"""Repeated sentences, through a scheduler."""
 
 import asyncio
 from collections import Counter
@@ -28,7 +28,7 @@ def searched(engine: FakeEngine) -> list[int]:
 
 
 async def occupied(scheduler: Scheduler, name: int = 99) -> asyncio.Task[list[Completion]]:
-    """Occupy the one slot of the engine, so that later segments wait."""
+    """Occupy the engine's only slot, so that later segments wait."""
     task = submit(scheduler, name)
     await until(lambda: scheduler.load.in_flight == 1)
     return task
@@ -182,14 +182,14 @@ async def test_a_stopping_scheduler_accepts_nothing_new() -> None:
         await submit(scheduler, 11)
         await scheduler.stop()
         assert ids(await submit(scheduler, 11))[0][-1] == 11
-        for _ in range(2):  # nothing of the first is under way
+        for _ in range(2):  # the first search was cancelled
             with pytest.raises(DrainingError):
                 await submit(scheduler, 12)
 
 
 @pytest.mark.parametrize("is_cached", [False, True])
 async def test_a_thousand_equal_sentences_yield_to_others(is_cached: bool) -> None:
-    """Neither queueing its segments nor settling them, cached or not, is one step of the loop."""
+    """Queueing and settling its segments, cached or not, are spread over iterations of the loop."""
     n_ticks = 0
     settled_in: list[int] = []
 
@@ -212,7 +212,7 @@ async def test_a_thousand_equal_sentences_yield_to_others(is_cached: bool) -> No
         await translate(scheduler, [sentence(11)] * 1000, OPTIONS, Noting())
         ticking.cancel()
     assert len(settled_in) == 1000
-    # A joining part and a settling part may fall into the same step.
+    # One iteration may queue one portion and settle another.
     assert max(Counter(settled_in).values()) <= JOINED_AT_A_TIME + SETTLED_AT_A_TIME
 
 

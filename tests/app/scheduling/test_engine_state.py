@@ -24,7 +24,7 @@ def test_lists_have_less_of_an_engine_while_single_segments_come() -> None:
 
 
 def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:
-    """Sizes of the trials, and the culprits."""
+    """Return the sizes of the trials, and the culprits."""
     bisection = Bisection()
     present = set(range(n))
     bisection.suspect(sorted(present))

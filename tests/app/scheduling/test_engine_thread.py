@@ -111,7 +111,9 @@ async def test_requests_that_wait_for_a_failing_engine_are_answered() -> None:
         await asyncio.wait([*tasks, explaining])
         failures = [type(task.exception()) for task in tasks]
         assert failures == [EngineFailedError] * MAX_FAILURES + [EngineDownError] * 3
-        assert isinstance(explaining.exception(), EngineDownError)  # its turn was behind theirs
+        assert isinstance(
+            explaining.exception(), EngineDownError
+        )  # it was behind them in the queue
 
 
 @pytest.mark.parametrize("n_waiting", [0, 2])
@@ -251,7 +253,7 @@ async def test_any_number_of_tokens_joins_an_idle_engine() -> None:
 
 @dataclass
 class FlakyEngine(FakeEngine):
-    """Fails steps and sentences at random, and takes a random number of steps for each."""
+    """Fails steps and sentences at random; a sentence takes a random number of steps."""
 
     chance: random.Random = field(default_factory=random.Random)
 

@@ -14,7 +14,7 @@ LENGTHS = st.integers(1, TURN_TOKENS)
 
 
 class Scoring(FakeEngine):
-    """Returns each target's length instead of a log-probability, and keeps its arguments."""
+    """Returns each target's length instead of a log-probability, and records its arguments."""
 
     def __init__(self) -> None:
         super().__init__()

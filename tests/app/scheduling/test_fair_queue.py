@@ -24,7 +24,7 @@ class Item(Waiter):
 
 
 def names(waiting: FairQueue[Item]) -> str:
-    """Clients in the order in which they are served."""
+    """Return the clients in the order in which they are served."""
     return "".join(str(served.client) for served in drain(waiting))
 
 
@@ -51,7 +51,7 @@ def test_turns_are_worth_a_quantum_of_tokens() -> None:
 
 
 def test_the_rest_of_a_turn_counts_at_the_next() -> None:
-    two_thirds = QUANTUM * 2 // 3  # so one and two sentences a turn, alternating
+    two_thirds = QUANTUM * 2 // 3  # so turns alternate between one and two sentences
     waiting = queue(*many(6, "a", n_tokens=two_thirds), *many(4, "b", n_tokens=QUANTUM))
     assert names(waiting) == "abaababaab"
 
@@ -129,7 +129,7 @@ steps = st.lists(st.one_of(waiters, st.just("take"), st.integers(0, 30)), max_si
 @given(steps)
 def test_no_segment_is_lost_and_requests_keep_their_order(steps: list[Item | str | int]) -> None:
     waiting = FairQueue[Item]()
-    model: list[Item] = []  # who waits, in order of arrival
+    model: list[Item] = []  # waiting requests in order of arrival
     for step in [*steps, *["take"] * len(steps)]:
         if isinstance(step, Item):
             waiting.add(step)

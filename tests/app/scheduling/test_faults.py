@@ -1,4 +1,4 @@
-"""Every fault of an engine, put into one that works: who is answered what, and what goes on."""
+"""Every kind of engine failure, and its effect on requests and the service."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ IDLE = Load(0, 0, 0, 0, engines=1)
 
 @dataclass
 class SmallEngine(FakeEngine):
-    """Has memory for a number of source tokens, but admits more."""
+    """Has memory for a number of source tokens but admits more."""
 
     room_in_memory: int = 20
     n_most: int = 0
@@ -39,7 +39,7 @@ class SmallEngine(FakeEngine):
 
 @dataclass
 class NanEngine(FakeEngine):
-    """Cannot compute sentences with this name."""
+    """Fails sentences with this name."""
 
     name: int = 13
 
@@ -60,7 +60,7 @@ async def test_a_poisoned_sentence_fails_alone_and_the_others_answer_as_ever(pla
         clean = await asyncio.gather(*(submit(scheduler, name) for name in names))
     engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
-        first = submit(scheduler, 1)  # so that all others join at once
+        first = submit(scheduler, 1)  # so that the others join together
         await until(engine.in_step.is_set)
         poisoned = [*names[:place], DISASTER, *names[place:]]
         tasks = {name: submit(scheduler, name) for name in poisoned}
@@ -75,7 +75,7 @@ async def test_a_poisoned_sentence_fails_alone_and_the_others_answer_as_ever(pla
         failures = of(
             collected(scheduler.metrics), "attend_engine_failures_total", kind="exception"
         )
-        assert failures <= 2 + 5  # one for each halving
+        assert failures <= 2 + 5  # one per bisection
 
 
 async def test_several_poisoned_sentences_are_each_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other()
     streamed.queued[0].progress([1, 2])
     assert str(streamed.future.exception()) == "one"
     other.queued[0].join(settled, settled.queued[0].waiters[0][1])
-    other.queued[0].waiters.reverse()  # the one that breaks is told first
+    other.queued[0].waiters.reverse()  # the broken one is settled first
     other.queued[0].settle(Completion([], 0, 0))
     assert str(settled.future.exception()) == "two"
     assert other.future.result().queued == 0
@@ -52,7 +52,7 @@ async def test_a_failed_or_cancelled_request_stays_so() -> None:
 
 
 async def test_a_segment_requested_many_times_is_settled_in_portions() -> None:
-    """A sentence that a text repeats is queued in parts: the loop serves others meanwhile."""
+    """A repeated sentence is settled in portions, between which the loop serves others."""
     n_waiters = 5 * SETTLED_AT_A_TIME
     request = new_request(n_waiters)
     queued, *_ = request.queued
@@ -99,7 +99,7 @@ def look(caller: Caller, n_tokens: int = QUANTUM) -> Explanation[Any]:
 
 
 async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> None:
-    """However many requests a client splits them into."""
+    """Splitting them into requests gives a client no advantage."""
     queue = FairQueue[QueuedSegment | Explanation[Any]]()
     many = [look(Caller("a")) for _ in range(3)]
     sentences = new_request(2)

@@ -23,7 +23,7 @@ from tests.app.waiting import settle, until
 
 
 async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio.Task[Any]:
-    """A sentence that is in the engine, whose step waits at the gate."""
+    """Submit a sentence and wait until it is in the engine, whose step waits at the gate."""
     task = submit(scheduler, name)
     await asyncio.to_thread(engine.in_step.wait, 60)
     return task
@@ -87,9 +87,9 @@ async def test_the_forecast_is_queued_work_at_current_speed(
         clock.now += seconds_for_three_tokens
         engine.release(1)
         await first
-        waiting = await occupy(scheduler, engine, 12)  # three tokens again, and in flight
+        waiting = await occupy(scheduler, engine, 12)  # three tokens remain, in flight
         one_more = submit(scheduler, 14, length=1 + 2)
-        one_more.cancel()  # nobody waits for it, so it does not count
+        one_more.cancel()  # not counted, since nobody waits for it
         await settle()
         last = submit(scheduler, 15, length=3)
         await settle()
@@ -242,7 +242,7 @@ async def test_an_explanation_is_left_to_an_idle_engine() -> None:
     async with running(*engines) as scheduler:
         first = submit(scheduler, 11)
         await until(lambda: scheduler.load.in_flight == 1)
-        await scheduler.explanations.explain([2, 11, 0], [0], "cross")  # though no step ended
+        await scheduler.explanations.explain([2, 11, 0], [0], "cross")  # although no step ended
         assert not first.done()
         release(engines)
         await first
@@ -286,6 +286,6 @@ def test_an_engine_that_wakes_after_the_loop_has_ended_stops_silently() -> None:
     asyncio.run(wedge())
     engine.release()
     [thread] = scheduler._threads
-    thread.join(10)  # what it raises is an error of the test's, see `filterwarnings`
+    thread.join(10)  # an exception in the thread fails the test, see `filterwarnings`
     assert scheduler.load.engines == 0
     assert b'kind="thread-died"} 0.0' in metrics.exposition()[0]

@@ -25,7 +25,7 @@ def explain(engine: Engine) -> Floats:
 
 
 def joined() -> tuple[SharedQueue, InFlight]:
-    """A queue and the sentences in flight in its only engine."""
+    """Return a queue and the sentences in flight in its only engine."""
     queue = SharedQueue()
     return queue, queue.join(nothing)
 
@@ -49,7 +49,7 @@ async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
         pass
     assert (len(other), len(queue.waiting)) == (2, 0)
     queue.submit(new_request(1).queued)
-    assert not take(queue, one)  # it is for the one that has less
+    assert not take(queue, one)  # left to the engine with less work
     assert take(queue, other)
 
 

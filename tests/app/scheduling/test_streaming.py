@@ -76,7 +76,7 @@ async def test_a_joining_listener_gets_all_certain_tokens_and_none_after_leaving
         await staying
         assert [ids for index, ids in second.progress if index == 1] == [[9, 9]]
         assert first.progress == [(0, [9])]
-        await listen(scheduler, third, 11)  # from memory
+        await listen(scheduler, third, 11)  # from the cache
     assert (third.progress, third.done) == ([], [0])
 
 

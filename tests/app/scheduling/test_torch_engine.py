@@ -1,4 +1,4 @@
-"""The scheduler over torch engines: two devices share a queue; short memory fails no request."""
+"""The scheduler with torch engines: devices share a queue; lack of memory fails no request."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ OPTIONS = SearchOptions(beam_size=3, n_best=2, max_target_tokens=20)
 
 
 class Counted(TorchEngine):
-    """Counts the sentences that it finished."""
+    """Counts finished sentences."""
 
     n_finished = 0
 

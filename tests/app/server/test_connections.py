@@ -1,4 +1,4 @@
-"""Misuse of connections by clients, on purpose or not, seen from the other end of a socket."""
+"""Misuse of connections by clients, on purpose or not."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
 
 
 class Echo:
-    """Answers the body, once the gate is open, or POSTs with 429 before reading it."""
+    """Returns the body once the gate is open, or refuses POSTs with 429 before reading it."""
 
     def __init__(self, *, rejects: bool) -> None:
         self.rejects = rejects
@@ -85,7 +85,7 @@ class Connection:
 class Served:
     def __init__(self, app: Echo, port: int, state: Connections) -> None:
         self.app = app
-        self.state = state  # a test of timeouts may be interrupted for long where none may end
+        self.state = state  # generous, since a busy machine may interrupt the test
         self._port = port
         self._connections: list[Connection] = []
 
@@ -309,7 +309,7 @@ async def test_unfinished_and_idle_connections_are_closed_for_new_ones_oldest_fi
             assert await connection.end() == b""
         again = await served.connect(GET)
         assert (await again.answer())[0] == 200
-        assert await working.end() == b""  # it was idle, and the oldest
+        assert await working.end() == b""  # the oldest idle connection
 
 
 async def test_a_new_connection_is_refused_only_if_all_are_busy() -> None:
@@ -402,7 +402,7 @@ async def test_a_pipeline_that_is_refused_is_refused_in_order() -> None:
 
 @pytest.mark.parametrize("n_requests", [1, 2, 5])
 async def test_leaving_a_pipeline_cancels_every_request(n_requests: int) -> None:
-    """Work for the first would go on, and its answer be written to a closed connection."""
+    """Else the first request would run on for a closed connection."""
     async with serving() as served:
         served.app.waits_for_leave = True
         connection = await served.connect(GET * n_requests)
@@ -413,7 +413,7 @@ async def test_leaving_a_pipeline_cancels_every_request(n_requests: int) -> None
 
 
 async def test_too_long_a_pipeline_is_answered_as_far_as_it_is_read() -> None:
-    """The last answer says that the connection closes; a client asks again for the rest."""
+    """The last answer closes the connection; a client repeats the rest."""
     async with serving() as served:
         served.app.gate.clear()
         connection = await served.connect(GET * 1000)

@@ -1,4 +1,4 @@
-"""A full server rejects requests before it reads them, and a burst starts a few at a time."""
+"""A full server rejects requests before reading them, and starts a burst a few at a time."""
 
 import asyncio
 import threading
@@ -89,7 +89,7 @@ async def test_a_lagging_loop_with_many_requests_refuses_posts(serve: Serve) -> 
         state.lag.stop()
         state.lag._n_late = SUSTAINED
         admitted = []
-        for n in range(1, MANY + 1):  # few are none too many, whatever the loop's clock says
+        for n in range(1, MANY + 1):  # a few are served even if the loop lags
             admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
             await until(lambda n=n: admission.n_admitted == n)  # type: ignore[misc]
         refused = await client.post("/translate", json=BODY)
@@ -105,7 +105,7 @@ async def test_a_lagging_loop_with_many_requests_refuses_posts(serve: Serve) -> 
 
 
 async def test_requests_that_are_about_to_take_a_slot_count(serve: Serve) -> None:
-    """Requests of one iteration of the loop are checked before any of them has a slot."""
+    """Requests of one iteration are checked before any of them has a slot."""
     n_requests = 3 * AT_A_TIME
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_requests=AT_A_TIME + 2) as client:

@@ -1,4 +1,4 @@
-"""The server runs without what only Linux has: macOS lacks /proc, control groups and glibc."""
+"""The server runs on systems without /proc, control groups and glibc, such as macOS."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ sys.modules["uvloop"] = None
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> str:
-    """Return a PYTHONPATH for processes, and those that they start, on another system."""
+    """Return a PYTHONPATH that makes processes and their children see another system."""
     (tmp_path / "sitecustomize.py").write_text(SITECUSTOMIZE)
     return os.pathsep.join([str(tmp_path), *sys.path])
 

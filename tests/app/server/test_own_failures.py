@@ -1,4 +1,4 @@
-"""The server's own failures: answered, logged, and survived, without a word of the text."""
+"""Failures of the server are answered and logged without any text, and it continues."""
 
 import asyncio
 import io
@@ -30,7 +30,7 @@ Logged = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def logged() -> Iterator[Logged]:
-    """Lines that `app` logged since the last call, without those of httpx, the client here."""
+    """Return the lines that `app` logged since the last call, without those of the client."""
     stream = io.StringIO()
     configure_logs("info", stream=stream)
     [handler] = logging.getLogger().handlers
@@ -49,7 +49,7 @@ def logged() -> Iterator[Logged]:
 
 
 class BrokenEngine(FakeEngine):
-    """Works as long as `broken` is false; the exceptions quote the text."""
+    """Fails if `broken` is true, with exceptions that quote the text."""
 
     broken = False
 
@@ -62,7 +62,7 @@ class BrokenEngine(FakeEngine):
     def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> NDArray[np.float32]:
-        return np.zeros((0, 0, 0, 0), dtype=np.float32)  # no layer to select from
+        return np.zeros((0, 0, 0, 0), dtype=np.float32)  # no layer to select
 
 
 async def test_a_broken_engine_is_reported_and_used_again(serve: Serve, logged: Logged) -> None:

@@ -16,14 +16,14 @@ from app.server.connections import ConnectionLimits, TimedProtocol
 from app.server.process import AdminServer
 from tests.app.waiting import until
 
-LARGE = 20_000_000  # more than two kernels' buffers take
+LARGE = 20_000_000  # more than fits into the socket buffers
 PIECE = 100_000
 GET = b"GET /%b HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
 
 
 class Answers:
-    """A large answer at once, or in pieces."""
+    """Return a large answer, whole or in pieces."""
 
     def __init__(self) -> None:
         self.n_pieces = 0
@@ -80,7 +80,7 @@ async def test_a_client_that_never_reads_is_disconnected(path: bytes) -> None:
         writer.write(GET % path)
         await asyncio.sleep(0.1)
         assert len(server.server_state.connections) == 1
-        assert app.n_pieces < LARGE // PIECE  # what is not read is not made
+        assert app.n_pieces < LARGE // PIECE  # nothing is produced for a client that does not read
         await until_closed(server)
         await until(lambda: app.ended == 1)
         writer.close()

@@ -1,5 +1,5 @@
-"""Parts of uvicorn that `app.server` uses beyond its public settings: a new version that renames or
-changes any of them fails here, and not silently."""
+"""Private parts of uvicorn that `app.server` uses: these tests fail if a new version renames or
+changes any of them."""
 
 import asyncio
 import inspect

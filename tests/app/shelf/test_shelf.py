@@ -1,4 +1,4 @@
-"""Lending, loading one at a time, letting go within the limit, failing and trying again."""
+"""Leases, loading one model at a time, eviction, failures and retries."""
 
 import asyncio
 import random
@@ -38,7 +38,7 @@ class FakeModel:
 
 @dataclass
 class Maker:
-    """Loads fake models; `gate` holds a load up until the test releases it."""
+    """Loads fake models; each load waits at `gate` until the test releases it."""
 
     n_bytes: int = 10
     gate: threading.Semaphore | None = None
@@ -107,7 +107,7 @@ async def test_the_least_recently_used_goes_within_the_limit() -> None:
     assert loaded(shelf) == ["model-0", "model-2"]
     assert makers[1].made[0].stopped == 1
     assert shelf.n_bytes == 20
-    await use(b)  # it comes back
+    await use(b)  # it is loaded again
     assert loaded(shelf) == ["model-1", "model-2"]
     assert len(makers[1].made) == 2
 
@@ -122,7 +122,7 @@ async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_prefe
         async with Lease([c], SOON) as other:
             waiting = asyncio.create_task(use(b))
             await until(lambda: a.unloading)
-            back = asyncio.create_task(use(a))  # not lent any more: it would never become free
+            back = asyncio.create_task(use(a))  # not leased, since it would never become free
             await asyncio.sleep(0.05)
             assert not waiting.done()
             assert (used.stopped, other.stopped) == (0, 0)
@@ -199,7 +199,7 @@ async def test_a_request_waits_within_its_deadline_and_gets_a_time_to_retry() ->
     assert maker.gate
     patient = asyncio.create_task(use(a))
     maker.gate.release()
-    assert await patient is maker.made[0]  # what was begun for the first is for the second
+    assert await patient is maker.made[0]  # the load for the first serves the second
     assert maker.tried == 1
     await shelf.stop()
 
@@ -260,7 +260,7 @@ async def test_a_request_cancelled_as_its_model_loads_holds_no_lease() -> None:
 
     class Hasty(FakeModel):
         async def start(self) -> None:
-            loop.call_soon(tasks[0].cancel)  # before the one who waits hears of it
+            loop.call_soon(tasks[0].cancel)  # before the waiting request is notified
 
     slot: ModelSlot[FakeModel] = ModelSlot("hasty", Hasty)
     shelf = Shelf([slot])
@@ -285,14 +285,14 @@ async def test_a_failed_load_is_reported_and_retried_after_a_pause(where: str) -
     results = await asyncio.gather(use(a), use(a), return_exceptions=True)
     assert [type(one) for one in results] == [ModelUnavailableError] * 2
     assert results[0] is not results[1]
-    assert "no such file" not in str(results[0])  # that is for the log
+    assert "no such file" not in str(results[0])  # only for the log
     assert a.state == "failed"
     assert [model.stopped for model in makers[0].made] == [1] * (where == "start")
     clock.now = FIRST_PAUSE - 1
     with pytest.raises(ModelUnavailableError) as refused:
         await use(a)
     assert (refused.value.retry_after, makers[0].tried) == (1, 1)
-    await use(b)  # others are as before
+    await use(b)  # others are unaffected
     clock.now = FIRST_PAUSE + 1
     with pytest.raises(ModelUnavailableError):
         await use(a)
@@ -359,7 +359,7 @@ async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
         await old.stop()
         assert model.stopped == 0
         new.max_bytes = 5
-    await until(lambda: model.stopped == 1)  # the new one takes it back, and lets it go
+    await until(lambda: model.stopped == 1)  # the new shelf returns and unloads it
     assert makers[1].tried == 0
     unloaded, twin = slots(2)[0]
     assert not Shelf([twin]).adopt(Shelf([unloaded]), unloaded, twin)

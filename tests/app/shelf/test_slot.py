@@ -28,8 +28,8 @@ def test_a_queued_model_waits_for_all_before_it_and_a_new_one_for_one_load() -> 
     first, second, other = slots(3)
     queue.add(first)
     queue.add(second)
-    assert queue.seconds_until(second) == 0  # nothing is known before the first load
+    assert queue.seconds_until(second) == 0  # unknown before the first load
     queue.loaded_in(4.0)
     assert [queue.seconds_until(one) for one in (first, second, other)] == [4, 8, 4]
     queue.loaded_in(8.0)
-    assert queue.seconds_until(first) == pytest.approx(5)  # three parts old, one new
+    assert queue.seconds_until(first) == pytest.approx(5)  # three quarters old, one new

@@ -68,7 +68,7 @@ def test_repetition_is_judged_by_the_source() -> None:
 def test_a_translation_far_shorter_than_its_source_leaves_something_out() -> None:
     assert is_truncated(20, 7)
     assert not is_truncated(20, 8)
-    assert not is_truncated(15, 0)  # a rare word is many tokens, its translation may be one
+    assert not is_truncated(15, 0)  # a rare word has many tokens, its translation may have one
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_repetition_is_recognised_by_its_turns_alone(
 def test_many_improbable_tokens_are_doubtful_and_few_are_not() -> None:
     assert is_improbable([-0.8] * 5)
     assert not is_improbable([-0.6] * 50)
-    assert not is_improbable([-0.8] * 4)  # may be the less usual word of two
+    assert not is_improbable([-0.8] * 4)  # possibly the less usual of two words
     assert not is_improbable([])
 
 
@@ -119,10 +119,10 @@ def test_many_improbable_tokens_are_doubtful_and_few_are_not() -> None:
     [
         (["▁le", "▁bom", "bat"], [-0.1, -2.0, -1.5], True),
         (["▁bom", "bat"], [-2.0, -1.0], False),  # not improbable enough
-        (["▁le", "▁chat"], [-0.1, -9.0], False),  # pieces that are words
+        (["▁le", "▁chat"], [-0.1, -9.0], False),  # pieces are words
         (["▁l", "'", "e", "calypt", "us"], [-0.1, -0.1, -1.5, -1.5, -1.5], True),
         (["▁wom", "bat"], [-2.0, -2.0], False),  # copied
-        (["▁天", "気", "が"], [-2.0, -2.0, -2.0], False),  # no blanks between words
+        (["▁天", "気", "が"], [-2.0, -2.0, -2.0], False),  # no spaces between words
         (["▁12", "34"], [-2.0, -2.0], False),
         (["▁a", "-", "b"], [-2.0, -2.0, -2.0], False),
         ([], [], False),
@@ -151,8 +151,8 @@ def test_no_word_has_these_signs(source: str, target: str, garbled: bool) -> Non
 
 
 def test_precision_and_recall_of_the_thresholds() -> None:
-    """On judged.tsv: judgement, log-probability and number of its tokens, log-probability of the
-    least probable word, source language, source, output of the checkpoint of November 2026."""
+    """judged.tsv: judgement, log-probability and number of tokens, log-probability of the least
+    probable word, source language, source, output of the checkpoint of November 2026."""
     judged = (Path(__file__).parent / "judged.tsv").read_text("utf-8").splitlines()
     counts = {(judgement, flag): 0 for judgement in ("salad", "wrong", "right") for flag in (0, 1)}
     for line in judged:

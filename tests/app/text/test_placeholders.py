@@ -70,7 +70,7 @@ def test_punctuation_after_an_address_is_not_part_of_it(address: str, found: str
 )
 def test_a_search_in_windows_finds_the_same(parts: list[str]) -> None:
     text = "".join(parts)
-    # An address goes on over placeholders and other addresses that touch it.
+    # An address includes adjacent placeholders and addresses.
     assume(all(len(match[0]) <= 80 for match in placeholders._START.finditer(text)))
     whole = find_placeholders(text)
     with pytest.MonkeyPatch.context() as patch:

@@ -58,7 +58,7 @@ def test_a_wide_space_before_a_full_stop_ends_nothing_early(space: str, language
 
 
 class PanicException(BaseException):
-    """An exception like a panic of sentencex."""
+    """Like the exception of a panic in sentencex."""
 
 
 def test_a_window_where_the_splitter_panics_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_windows_end_sentences_where_the_whole_line_does(line: str, language: st
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segmentation, "WINDOW", 10_000)
         whole = cut(line, language)
-        assume(max(map(len, whole), default=0) <= 60)  # half a window; no more is promised
+        assume(max(map(len, whole), default=0) <= 60)  # half a window is guaranteed
         patch.setattr(segmentation, "WINDOW", 120)
         assert cut(line, language) == whole
 
@@ -284,7 +284,7 @@ NOT_SEEN = {
     "Dit geldt o.a. voor u. | Let op.",
     "Kl. 8 börjar det. | Kom.",
 }
-"""Two sentences that are one segment, which does little harm."""
+"""Two sentences in one segment, which does little harm."""
 
 
 @pytest.mark.parametrize(("language", "text"), ENDS)

@@ -74,7 +74,7 @@ def test_each_is_restored_once(
     restored = stand_ins.restore(" and ".join(read))
     assert restored
     text = restored.after
-    for placeholder in sorted(placeholders, key=len, reverse=True):  # one may lie within another
+    for placeholder in sorted(placeholders, key=len, reverse=True):  # one may contain another
         text = text.replace(placeholder, "", 1)
     assert set(text.split()) <= {"and", "end"}
 

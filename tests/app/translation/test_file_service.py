@@ -132,5 +132,5 @@ async def test_many_short_texts_are_searched_once_each_in_full_batches(
         assert answer.status_code == httpx.codes.OK, answer.text
     searched = [name for batch in engine.admitted for name in batch]
     assert len(searched) == n_texts
-    n_rows = n_texts * BEAM_SIZE  # beside single sentences, as just before, half as many at a time
+    n_rows = n_texts * BEAM_SIZE  # half as many beside recent single sentences
     assert n_rows / BULK_ROWS <= len(engine.admitted) <= n_rows / BULK_ROWS_IN_COMPANY + 1

@@ -25,7 +25,7 @@ def live(text: str, codec: TextCodec) -> tuple[LiveText, SegmentedText, list[Eve
 
 
 class EventRecorder:
-    """Keeps the events of a stream."""
+    """Records the events of a stream."""
 
     def __init__(self, events: list[Event]) -> None:
         self.put = events.append
@@ -81,13 +81,13 @@ def test_a_sentence_with_placeholders_is_streamed_once_its_answer_is_accepted(
     LiveSegment(dog, text).agree(prefix_of("le chien {name}.", codec, 3))
     LiveSegment(dog, text).settle(
         [hypothesis_of("le chien.", codec)]
-    )  # lost, so it is to be read in another form
+    )  # lost, so it is retried in another form
     assert events == []
     other, cat = cut.pending()
     assert other is not dog
     LiveSegment(other, text).settle(
         [hypothesis_of("le chien.", codec)]
-    )  # lost again: what is around it is read alone
+    )  # lost again: the text around it is translated separately
     assert streamed_text(events) == ""
     *around, _ = cut.pending()
     assert len(around) == 2
@@ -214,7 +214,7 @@ def test_a_stream_joins_sentences_as_the_answer_does(
         SegmentedText(one, reading, layout=layout) for _, one, layout in parts_of(source, reading)
     ]
     for part in parts:
-        part._reading = replace(reading, direction=direction)  # the codec knows one pair
+        part._reading = replace(reading, direction=direction)  # the codec has one pair
         text.add(0, part)
         for segment in part.segments:
             translated = segment.stand_ins.text.lower()

@@ -33,9 +33,11 @@ async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bu
         engine.release(1000)
         answers = await asyncio.gather(first, many, single)
     assert {answer.status_code for answer in answers} == {200}
-    names = [name for batch in engine.admitted[2:] for name in batch]  # less warm-up and first
+    names = [
+        name for batch in engine.admitted[2:] for name in batch
+    ]  # without the warm-up and the first
     [place] = [index for index, name in enumerate(names) if names.count(name) == 1]
-    assert (place == 0) == bulk  # in one lane it waits for the list's first turn
+    assert (place == 0) == bulk  # in the same lane it waits for the list's first turn
 
 
 @pytest.mark.parametrize("n_characters", [MAX_INLINE_CHARACTERS, MAX_INLINE_CHARACTERS + 1])
@@ -66,7 +68,7 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
 async def test_large_glossaries_are_read_beside_the_event_loop(
     serve: Serve, path: str, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files are worked on in threads, whatever their size."""
+    """Files are always processed in threads."""
     read_in: list[threading.Thread] = []
     words = glossary._words
 
@@ -108,7 +110,7 @@ async def translated_document(client: httpx.AsyncClient, terms: Mapping[str, str
 
 
 async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> None:
-    """Their memory is that of one; small requests do not wait for them."""
+    """Only one is in memory at a time; small requests do not wait for them."""
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(
         engine, sentence_cache_bytes=0, max_text_characters=6400, request_timeout=60

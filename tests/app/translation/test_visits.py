@@ -24,11 +24,11 @@ from tests.app.fake_engine import FakeEngine
 
 TEXT = "The old cat sees {name}. The dog sleeps."
 PAGE = "<p>The <b>old</b> cat sees.</p><p>The dog <i>sleeps</i></p>"
-EN_FR = {"source": "en", "target": "fr", "beam_size": 1}  # a fake engine's beams are all alike
+EN_FR = {"source": "en", "target": "fr", "beam_size": 1}  # hypotheses of a fake engine are equal
 
 
 class Visits(Counter[tuple[str, object]]):
-    """Calls by stage and arguments."""
+    """Counts of calls by stage and argument."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Visits(Counter[tuple[str, object]]):
         work = getattr(owner, name)
 
         def counted(*args: Any, **keywords: Any) -> Any:
-            self._alive.append(args)  # so that no two objects have one id
+            self._alive.append(args)  # so that ids are unique
             self[stage, given(*args)] += 1
             return work(*args, **keywords)
 

@@ -85,7 +85,7 @@ async def test_a_stream_is_that_of_the_whole(serve: Serve, monkeypatch: pytest.M
 
 
 async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
-    """Two windows wait; the others are read when these are translated."""
+    """Two windows are queued; others are read when these are translated."""
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine, sentence_cache_bytes=0) as client:
         text = "".join(f"The cat {n}.\n" for n in range(1000))
@@ -126,7 +126,7 @@ def test_parts_are_joined_by_rank() -> None:
     assert [*whole.scores] == pytest.approx([-3.25, -3.5])
     assert (whole.n_source_tokens, whole.n_target_tokens) == (6, 4)
     assert whole.log_prob == -13.0
-    assert whole.flags == ["copied_source", "numbers"]  # one of five words was read
+    assert whole.flags == ["copied_source", "numbers"]  # the model read one of five words
 
 
 def test_the_next_model_reads_the_sentences_that_the_one_before_has_written(
@@ -150,5 +150,5 @@ def test_the_next_model_reads_the_sentences_that_the_one_before_has_written(
             for _, text in first.following().read(reading, streams=False)
             for segment in text.segments
         ]
-        # Not split again; what has no letters is not read.
+        # Not split again; segments without letters are not read.
         assert read == ["Le 1. Chat. Old", "The. A.", "old"]

@@ -18,7 +18,7 @@ from tests.app.fake_engine import FakeEngine
 
 
 class Translating(FakeEngine):
-    """Head 2 of layer 1 knows that the n-th token comes of the n-th, and knows it when it reads."""
+    """In head 2 of layer 1, target token n attends to source token n when it is read."""
 
     passes: list[tuple[list[int], list[int]]]
 
@@ -52,7 +52,7 @@ BOTH = KNOWING.model_copy(update={"both_directions": True, "symmetrisation": "in
 
 
 class Weighing(FakeEngine):
-    """Every target token came of the source tokens in these shares, the start symbol left out."""
+    """Attention of every target token to the source tokens, without the start symbol."""
 
     def __init__(self, *weights: list[float]) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Weighing(FakeEngine):
     ("weights", "links", "guesses"),
     [
         ([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 1.0]], [(0, 0), (1, 1), (2, 2)], []),
-        # A word linked to the mark alone is linked to none, and the likeliest is guessed.
+        # A word linked only to punctuation gets the most probable word as a guess.
         ([[0.1, 0.2, 0.0], [0.0, 0.9, 0.0], [0.9, 0.0, 0.8]], [(1, 1), (2, 2)], [(0, 0)]),
         ([[0.0, 0.0, 0.9], [0.0, 0.9, 0.0], [0.0, 0.0, 0.8]], [(1, 1), (2, 2)], []),
     ],

@@ -1,4 +1,4 @@
-"""The page's modules have tests of their own, which Node runs."""
+"""Runs the tests of the page's modules in Node."""
 
 import shutil
 import subprocess

@@ -5,7 +5,7 @@ from pathlib import Path
 from app.web.site import ASSETS, FOLDER, MEDIA_TYPES, PRELOADS, Site
 
 MOST_BYTES = 90_000
-"""Compressed, of what the page may load in one language."""
+"""Maximum compressed bytes that the page loads in one language."""
 
 TABLES = {f"frame/{name}.js" for name in ("english", "french", "german", "spanish")}
 
@@ -96,5 +96,7 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
             assert not re.search(r"<style|\son\w+=|style=|javascript:", text), path
             assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text)), path
         hosts = set(re.findall(r"https?://([^/\s\"')]+)", text))
-        assert hosts <= {"www.w3.org", "html.spec.whatwg.org"}, path  # names of a format, a source
+        assert hosts <= {"www.w3.org", "html.spec.whatwg.org"}, (
+            path
+        )  # names of a format and a source
         assert "innerHTML" not in text, path

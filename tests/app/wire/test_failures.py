@@ -1,4 +1,4 @@
-"""Every failure is reported in the client's format, with the status that it expects."""
+"""Every failure is reported in the client's dialect, with the expected status."""
 
 import asyncio
 import threading
@@ -89,7 +89,7 @@ async def test_a_full_queue(serve: Serve, way: str) -> None:
     assert int(response.headers["Retry-After"]) >= 1
     if way in ("libretranslate query", "deepl"):
         check(response, dialect, (429, 429, 429))
-    else:  # only the body would tell, which is not read
+    else:  # the dialect depends on the body, which is not read
         check(response, "native", (429, 429, 429))
         assert response.json()["error"] == response.json()["detail"]
 

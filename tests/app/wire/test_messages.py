@@ -1,4 +1,4 @@
-"""Invalid requests of every route: the message names the field and what would be right."""
+"""Invalid requests to every route: the message names the field and the valid values."""
 
 import json
 from typing import Any
@@ -92,7 +92,7 @@ FAULTS: list[tuple[tuple[str, dict[str, Any]], dict[str, Any], str, str]] = [
 ]
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-NEEDED = {  # the first field that `{}` lacks
+NEEDED = {  # the first required field
     "/language/translate/v2": "q", "/language/translate/v2/detect": "q", "/translate_a/single": "q",
     "/translate_a/t": "q", "/imme": "target_lang", "/kiss": "to", "/hcfy": "text",
     "/deeplx": "text", "/v2/translate": "target_lang", "/v3/glossaries": "name",
@@ -192,7 +192,7 @@ async def test_the_refusal_of_a_form_with_the_native_field_names_the_right_one(
 def test_a_thousand_faults_are_not_a_thousand_errors(
     model: type[WireRequest], valid: dict[str, Any], place: str
 ) -> None:
-    """A body of 2 MB has room for a million, which would take seconds of the event loop."""
+    """A body of 2 MB may have a million faults, which would block the event loop for seconds."""
     values = ",".join("5" for _ in range(1000))
     members = ",".join(f'"{index}": 5' for index in range(1000))
     full = place.replace("[]", f"[{values}]").replace("{}", f"{{{members}}}")

@@ -1,4 +1,4 @@
-"""Every failure has a problem document, which quotes no word of the text."""
+"""Every failure has a problem document without any text."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ def strict(serve: Serve, runner: asyncio.Runner) -> Iterator[Client]:
 
 
 def problem(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
-    """Return the document after checking what every problem document has."""
+    """Check the members of every problem document, and return it."""
     assert response.status_code == status, response.text
     assert response.headers["Content-Type"] == "application/problem+json"
     document: dict[str, Any] = response.json()

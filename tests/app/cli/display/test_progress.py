@@ -59,7 +59,7 @@ def test_a_terminal_shows_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
             progress.on_line([])
             progress.on_line(["copied_source"])
     output = ""
-    with contextlib.suppress(OSError):  # the end, once the other side is closed
+    with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
         while part := os.read(ours, 100_000):
             output += part.decode()
     os.close(ours)

@@ -78,7 +78,7 @@ def test_earlier_lines_precede_an_input_error(translator: Translator[SegmentedTe
 
 
 class FailingEngine(FakeEngine):
-    """Every sentence dies."""
+    """Every sentence fails."""
 
     def step(self) -> list[Finished]:
         return [Finished(index, ValueError("poison")) for index, _ in super().step()]

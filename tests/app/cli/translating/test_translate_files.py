@@ -84,7 +84,7 @@ def test_several_go_into_a_folder_with_an_object_for_each(
     ]  # fmt: skip
     assert [summary["texts"] for summary in summaries] == [1, 1, 1]
     assert [summary["characters"] for summary in summaries] == [10, 9, 9]
-    assert summaries[0]["flags"]["length_capped"] == 1  # random weights do not know when to end
+    assert summaries[0]["flags"]["length_capped"] == 1  # random weights rarely end a sentence
     assert json.loads((folder / "c.fr.json").read_text("utf-8")).keys() == {"key"}
 
 
@@ -153,7 +153,7 @@ def test_another_server_is_reported(attend: Attend, files: list[Path], tmp_path:
 
 
 class _Stranger(BaseHTTPRequestHandler):
-    """Answers anything with nothing."""
+    """Answers every request with an empty body."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))

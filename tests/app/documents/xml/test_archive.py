@@ -164,7 +164,7 @@ def test_every_format_has_the_limits(suffix: str, xml: str, reason: str) -> None
     name = NAMES.get(suffix, "text:p")
     data = sample_archive(suffix, text=f"<a>{xml.replace('{p}', name)}</a>")
     if suffix == ".epub" and not re.search("500,000|bytes", reason):
-        FORMATS[suffix].open(data)  # HTML of any depth is read, as in other HTML files
+        FORMATS[suffix].open(data)  # HTML may be nested to any depth
         return
     with pytest.raises(UnreadableFileError, match=reason):
         FORMATS[suffix].open(data)
@@ -233,7 +233,7 @@ def test_a_match_may_span_two_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_part_that_is_listed_often_is_one_part() -> None:
-    """Looking for each among all entries took minutes."""
+    """A linear search for each entry took minutes."""
     line = CONTENTS.partition("<Override")[2].partition("/>")[0]
     contents = CONTENTS.replace("<Override", f"<Override{line}/>" * 10_000 + "<Override", 1)
     assert len(open_word(broken("[Content_Types].xml", contents)).texts) == 1

@@ -1,4 +1,4 @@
-"""Documents in DeepL's dialect: uploaded, polled, downloaded once, deleted."""
+"""Documents in DeepL's dialect: upload, status, single download, deletion."""
 
 import asyncio
 import threading
@@ -102,7 +102,7 @@ async def test_a_form_is_accepted_as_well_as_json(client: Client) -> None:
 
 async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "STATUS_WAIT", 0.01)
-    engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
+    engine = FakeEngine(gate=threading.Semaphore(1))  # for the warm-up
     monkeypatch.setattr(file_service, "MAX_FILES", 1)
     async with serve(engine) as client:
         first, second = await uploaded(client), await uploaded(client)
@@ -133,7 +133,7 @@ async def test_a_deleted_document_is_free(serve: Serve, monkeypatch: pytest.Monk
             while (await client.get("/v2/usage")).json()["character_count"]:
                 await asyncio.sleep(0.01)
         engine.release(1000)
-        third = await uploaded(client)  # the place is free again
+        third = await uploaded(client)  # the slot is free again
         assert (await finished(client, third))["status"] == "done"
 
 
@@ -208,7 +208,9 @@ async def test_it_is_charged_and_rated_as_any_request(serve: Serve) -> None:
         handle = await uploaded(client)
         refusal(await upload(client), 456, "message")
         refusal(await upload(client), 429, "message")
-        assert (await finished(client, handle))["status"] == "done"  # to ask costs nothing
+        assert (await finished(client, handle))[
+            "status"
+        ] == "done"  # requests for the status cost nothing
 
 
 async def test_the_name_may_be_a_field_of_its_own(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Stored glossaries in DeepL's dialect, with a real, if random, model."""
+"""Stored glossaries in DeepL's dialect, with random weights."""
 
 import json
 from contextlib import AbstractAsyncContextManager

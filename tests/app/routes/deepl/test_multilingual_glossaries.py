@@ -1,4 +1,4 @@
-"""Stored glossaries of version 3 of DeepL's API, and the same ones in version 2."""
+"""Stored glossaries of versions 3 and 2 of DeepL's API."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Any

@@ -1,4 +1,4 @@
-"""DeepL's dialect over HTTP; its official client itself is in test_official_clients."""
+"""DeepL's dialect over HTTP; test_official_clients runs its client."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Keys: where they may be presented, which paths are open, who takes turns, what stays secret."""
+"""Keys: where clients present them, open paths, fair queuing, and secrecy."""
 
 import asyncio
 import json

@@ -32,7 +32,7 @@ PARTS = (
 def make_request(
     *chunks: bytes, query: bytes = b"", **headers: str
 ) -> tuple[Request, Callable[[], int]]:
-    """A request whose body comes in chunks, and how many of them were read."""
+    """Return a request with a body in chunks, and a function that returns how many were read."""
     left = list(chunks)
 
     async def receive() -> dict[str, Any]:
@@ -89,7 +89,7 @@ async def test_large_bodies_are_spread_over_iterations_of_the_loop() -> None:
 async def test_a_form_is_read_in_portions_between_which_others_work(
     kind: str, content: bytes
 ) -> None:
-    """Counted in parts of the thread's own time: each leaves the loop to others."""
+    """Each portion is measured in the thread's processor time; between portions, others run."""
     request, _ = make_request(content, content_type=kind)
     reading = asyncio.create_task(read_parameters(request, len(content)))
     longest = 0.0
@@ -98,11 +98,11 @@ async def test_a_form_is_read_in_portions_between_which_others_work(
         await asyncio.sleep(0)
         longest = max(longest, time.thread_time() - before)
     assert await reading
-    assert longest < 3 * SHARE  # a share, the portion that ends it, and a slow processor
+    assert longest < 3 * SHARE  # allow for the last portion and a slow processor
 
 
 async def test_fields_are_decoded_as_elsewhere() -> None:
-    """The escapes at the bounds of portions, and what the standard library makes of the rest."""
+    """Escapes at the bounds of portions; otherwise as the standard library decodes them."""
     filler = b"x" * (LARGE - 3)
     values = [
         *(filler + b"x" * n + "é%C3%A9%e2%82%acé".encode() for n in range(6)),
@@ -181,7 +181,7 @@ async def test_malformed_json_is_reported_by_position_alone(content: bytes, mess
         (JSON, [b'{"a": 1,', b' "b": [2]}'], b"", {"a": 1, "b": [2]}),
         (FORM, [b"a=1&a=2&b=&c=%C3%A9+x"], b"", {"a": ["1", "2"], "b": "", "c": "é x"}),
         (MULTIPART, [PARTS], b"", {"text": ["un", "deux"]}),
-        (JSON, [b'{"a": 1}'], b"a=0&b=2", {"a": 1, "b": "2"}),  # the body counts
+        (JSON, [b'{"a": 1}'], b"a=0&b=2", {"a": 1, "b": "2"}),  # the body has precedence
         ("text/plain", [b""], b"a=1&a=2", {"a": ["1", "2"]}),
     ],
 )

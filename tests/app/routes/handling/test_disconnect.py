@@ -8,7 +8,7 @@ from app.routes.handling.responses import while_connected
 
 
 class Client:
-    """One that stays until it leaves."""
+    """A client that stays until it is told to leave."""
 
     def __init__(self) -> None:
         self.left = asyncio.Event()
@@ -55,7 +55,7 @@ async def test_a_client_that_leaves_as_the_work_ends_does_no_harm() -> None:
 
     async def work() -> int:
         client.left.set()
-        await asyncio.sleep(0)  # it is known now, and about to be told
+        await asyncio.sleep(0)  # the disconnection is known, but not yet handled
         return 7
 
     assert await while_connected(client.request, work()) == 7

@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 
 def n_delimiters(value: Any) -> int:
-    """Commas, colons and opening brackets, counted in the value."""
+    """Count commas, colons and opening brackets from the value."""
     if isinstance(value, dict):
         return 1 + max(2 * len(value) - 1, 0) + sum(map(n_delimiters, value.values()))
     if isinstance(value, list):
@@ -31,7 +31,7 @@ def n_delimiters(value: Any) -> int:
 
 @given(VALUES, st.booleans())
 def test_as_many_values_as_allowed_are_read(value: Any, ascii_only: bool) -> None:
-    """Delimiters in strings do not count, however they and quotation marks are escaped."""
+    """Delimiters in strings are not counted, with any escapes."""
     content = json.dumps(value, ensure_ascii=ascii_only).encode()
     n = n_delimiters(value)
     assert asyncio.run(parse_json(content, n)) == value
@@ -68,12 +68,12 @@ async def test_larger_bodies_may_have_more_values() -> None:
     assert parsed == [1] * (MAX_VALUES + 1)
     request, _ = make_request(content, content_type=JSON)
     body = await Body.read(request, 1_000_000)
-    assert body.max_values == MAX_VALUES  # not fewer
+    assert body.max_values == MAX_VALUES  # not stricter than the default
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32-le"])
 async def test_surrogates_become_replacement_characters(encoding: str) -> None:
-    """Where they are at the ends of portions, too."""
+    """Also at the ends of portions."""
     for n_before in range(4):
         text = "a" * n_before + "\ud800é\udc00\ud800" * 10_000
         content = f'"{text}"'.encode(encoding, "surrogatepass")

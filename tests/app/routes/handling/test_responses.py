@@ -17,7 +17,7 @@ TOKEN = TokenEvent(index=0, text="a")
 
 
 class Client:
-    """A client that stays until it is ordered to leave."""
+    """A client that stays until it is told to leave."""
 
     def __init__(self) -> None:
         self.left = asyncio.Event()
@@ -33,7 +33,7 @@ class Client:
         self.got.append(message)
 
     async def read(self, work: "Work") -> None:
-        """The whole stream."""
+        """Return the whole stream."""
         response = await event_stream(self.request, work, NativeEncoding())
         await response(self.scope, self.receive, self.send)
 

@@ -60,7 +60,7 @@ async def test_queued_tokens_are_bounded(serve: Serve, monkeypatch: pytest.Monke
 
         first = ask("house")
         await until(lambda: scheduler(client).load.in_flight == 1)
-        large = ask("the cat sees " * 60)  # alone in the queue, so it may
+        large = ask("the cat sees " * 60)  # admitted, since it is alone in the queue
         await until(lambda: scheduler(client).load.waiting == 1)
         assert scheduler(client).load.waiting_tokens > 50
         refused = await client.post("/translate", json=BODY)

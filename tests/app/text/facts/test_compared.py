@@ -203,7 +203,7 @@ LOCALES = (
 
 @pytest.mark.parametrize("language", LOCALES)
 def test_numbers_in_the_form_of_a_locale_are_read_back(language: str) -> None:
-    """Each row: the same in English, another in English, and the form of the CLDR's locale."""
+    """Rows: the same in English, another in English, and the form of the CLDR locale."""
     morning, afternoon = time(8, 5), time(15, 30)
     spring, autumn = date(2024, 5, 3), date(1999, 10, 21)
     number, amount = Decimal("1234567.5"), Decimal("1234.50")

@@ -58,7 +58,7 @@ def test_a_comma_before_three_digits_has_the_meaning_of_its_language() -> None:
     assert not same_numbers("80,000 people", "80,000 personnes", ("en", "fr"))
     assert not same_numbers("Il pèse 3,383 kg.", "It weighs 3,383 kg.", ("fr", "en"))
     assert same_numbers("Il pèse 3,383 kg.", "It weighs 3.383 kg.", ("fr", "en"))
-    # An author of French may write thousands as English does, a translation may not.
+    # A French source may write thousands as English does, a translation may not.
     assert same_numbers("80,000 personnes", "80,000 people", ("fr", "en"))
     assert same_numbers("80,000 people", "80,000 Leute", ("en", "de"))
 

@@ -1,4 +1,4 @@
-"""Languages without spaces between a number, its unit and what follows."""
+"""Languages without spaces around numbers and units."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Patterns that are tried only if a text has one of some words match only texts that have one."""
+"""Patterns that are tried only on texts with certain words match no others."""
 
 import re
 from collections.abc import Set

@@ -56,7 +56,7 @@ DOCUMENTS = st.recursive(
 
 
 def scrambled(text: str, chooser: random.Random) -> Answer:
-    """The words in another order, some twice, in capitals; atoms once each; any links at all."""
+    """Words in any order, some twice, in capitals; each atom once; arbitrary links."""
     atoms = ATOM.findall(text)
     rest = [word.upper() for word in ATOM.sub(" ", text).split()]
     rest += chooser.choices(rest, k=chooser.randint(0, 2)) if rest else []
@@ -98,7 +98,7 @@ def test_any_translation_keeps_the_markup(
 
 
 def letters(texts: list[str]) -> str:
-    # Where one text ends and the next begins is left out, since in XML that depends on what has
+    # Boundaries between texts are ignored, since in XML they depend on which elements have
     # text beside it; atoms are among the tags.
     return "".join(filter(str.isalpha, ATOM.sub("", "".join(texts))))
 
@@ -134,7 +134,7 @@ def test_a_guess_counts_where_nothing_is_known() -> None:
     [text] = opened.texts
     answer = "voiture rouge"
     sure = linked(text, answer, {"red": "rouge"}).links or ()
-    of_the = WordLink(Span(0, 3), Span(8, 13), is_guess=True)  # rouge, which is red's
+    of_the = WordLink(Span(0, 3), Span(8, 13), is_guess=True)  # linked to "red"
     of_red = WordLink(Span(4, 7), Span(0, 7), is_guess=True)
     of_car = WordLink(Span(8, 11), Span(0, 7), is_guess=True)
     translated = opened.with_translations([Answer(answer, [*sure, of_the, of_red, of_car])])

@@ -122,7 +122,7 @@ def test_the_text_is_the_translation_whatever_it_has(
 
 
 def loose(text: str) -> str:
-    """The letters, digits and symbols of a text, without those that references may change."""
+    """Return the letters, digits and symbols that references do not change."""
     bare = text.replace("&", "et").replace("…", "").replace("\u00ad", "")
     return "".join(one for one in bare if not one.isspace() and one not in "…\"'’«».").lower()
 

@@ -35,7 +35,7 @@ def with_terms(codec: TextCodec, glossary: dict[str, str]) -> Reading:
 def searched(
     text: SegmentedText, codec: TextCodec, answers: Sequence[Sequence[str]]
 ) -> list[Segment]:
-    """Answer the one pending segment again and again; return the searches."""
+    """Answer each search of the only segment; return the searches."""
     found: list[Segment] = []
     for hypotheses in answers:
         [segment] = text.pending()
@@ -184,7 +184,7 @@ def test_giving_up_keeps_no_terms_at_unconfirmed_positions(codec: TextCodec) -> 
 
 
 class LateScheduler:
-    """Answers the first search, and is too late for the second."""
+    """Answers the first search, and misses the deadline of the second."""
 
     def __init__(self, codec: TextCodec, answer: str) -> None:
         self.metrics = Metrics()

@@ -1,4 +1,4 @@
-"""Characters of every block of Unicode, with a vocabulary without bytes to spell others with."""
+"""Characters of every block of Unicode, with a vocabulary without bytes."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ WORDS = "the cat sees a dog {name} {user} {count} {date} 4817 5926 7035 , . ? ' 
 
 @pytest.fixture(scope="module")
 def codec() -> MarianTokenizer:
-    """Pieces as those of an imported model: unknown characters are `<unk>`."""
+    """A tokeniser as imported models have: unknown characters are `<unk>`."""
     pieces = learn(WORDS)
     content = {
         "source.spm": pieces, "target.spm": pieces, "vocab.json": vocabulary(*pieces_of(pieces)),
@@ -27,7 +27,7 @@ def codec() -> MarianTokenizer:
 
 
 def copied(text: str, codec: MarianTokenizer) -> SegmentedText:
-    """Return a text that a model copied as well as its vocabulary can."""
+    """Return a text as a model with this vocabulary copies it."""
     answer = SegmentedText(text, Reading(codec, ("en", "fr"), 200, SearchOptions()))
     while pending := answer.pending():
         for segment in pending:
@@ -43,7 +43,7 @@ def is_whole(character: str, answer: str) -> bool:
 
 
 def of_every_block() -> Iterator[str]:
-    """Yield a character of each group of `BLOCK` code points that has one to show."""
+    """Yield a printable character of each group of `BLOCK` code points."""
     for start in range(0, 0x110000, BLOCK):
         for code in range(start, start + BLOCK):
             if unicodedata.category(chr(code))[0] in "LMNPS":

@@ -1,4 +1,4 @@
-"""Facts that must not change arrive with any output of a model."""
+"""Protected facts are preserved with any output of a model."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ KINDS = ("telephone", "identifier", "code", "path", "address", "name", "mention"
 FACTS = sorted(
     {
         (one.kind, one.text, part[1:])
-        for one in written_sentences()[:1168]  # the later ones have facts that are compared, too
+        for one in written_sentences()[:1168]  # later ones have facts that are compared, too
         if one.kind in KINDS and one.expected.startswith("=")
         for part in (one.expected.split(" & ") if " & =" in one.expected else [one.expected])
     }
@@ -28,7 +28,7 @@ FACTS = sorted(
 
 
 def garbled(text: str, random: Random) -> str:
-    """Everything but stand-ins of variables in another order and with other digits."""
+    """Reverse the words and change the digits, except of stand-ins for variables."""
     parts = re.split(r"(\{\w+\})", text)
     return "".join(
         part if part.startswith("{") else "".join(random.sample(part, len(part))) for part in parts
@@ -36,7 +36,7 @@ def garbled(text: str, random: Random) -> str:
 
 
 def lost(text: str, random: Random) -> str:
-    """Nothing of the text."""
+    """Drop the text."""
     return "zzz " * random.randint(1, 5)
 
 

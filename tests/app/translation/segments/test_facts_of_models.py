@@ -1,4 +1,4 @@
-"""Facts that must not change arrive from imported models of every architecture."""
+"""Protected facts are preserved by imported models of every architecture."""
 
 from collections.abc import Callable
 from functools import partial
@@ -71,7 +71,7 @@ def random_model(
 
 
 def takes(model: Checkpoint, source: str, target: str) -> bool:
-    """Whether a model takes two languages; one without tokens of languages takes any."""
+    """Whether a model has two languages; one without language tokens has any."""
     try:
         model.tokenizer.source_ids("a", target, source)
     except LanguageError:

@@ -52,7 +52,7 @@ def test_a_long_text_takes_little_memory(codec: TextCodec, unit: str) -> None:
     next(parts_of(text, reading))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 900_000 + 80 * 10_000 + 3 * 4 * len(text)  # a part, and little per character
+    assert peak < 900_000 + 80 * 10_000 + 3 * 4 * len(text)  # one part, and little per character
 
 
 def test_a_short_text_is_one_part_and_a_long_one_is_several(codec: TextCodec) -> None:

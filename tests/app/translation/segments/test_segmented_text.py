@@ -40,7 +40,7 @@ def hypothesis_of(
 
 
 def settle(text: SegmentedText, codec: TextCodec, translated: dict[str, str]) -> list[str]:
-    """Answer all pending segments, copying unknown ones; return the texts that were read."""
+    """Answer all pending segments, copying unknown ones; return their sources."""
     read: list[str] = []
     while pending := text.pending():
         for segment in pending:
@@ -206,7 +206,7 @@ def test_each_placeholder_comes_back_once_for_any_output(
             n_read += 1
     assert n_read < 200
     answer = through.answer().after
-    # Blanks between two of them may change, and an answer may put two beside each other.
+    # Spaces between two of them may change, and an answer may make two adjacent.
     for placeholder in PLACEHOLDERS:
         assert answer.count(placeholder) == text.count(placeholder)
 
@@ -236,7 +236,7 @@ def in_direction(text: str, codec: TextCodec, *direction: str) -> SegmentedText:
 
 
 class AnyLanguage(Tokenizer):
-    """Reads and writes every language."""
+    """A codec for every language."""
 
     def source_ids(self, text: str, *_: str | None) -> list[int]:
         return super().source_ids(text, "fr")

@@ -12,7 +12,7 @@ from app.translation.segments.term_places import (
 SOURCE = "I like the cat and the dog."
 FREE = "J'aime le chat et le chien."
 SHOWN = "J'aime le matou et le clébard."
-"""The translation with stand-ins."""
+"""Return the translation with stand-ins."""
 
 
 @pytest.fixture

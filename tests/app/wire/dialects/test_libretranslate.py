@@ -5,7 +5,7 @@ from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslat
 
 
 def answer(*texts: tuple[str, list[str]]) -> TranslateAnswer:
-    """Texts and the texts of their other hypotheses."""
+    """Make an answer of texts and their other hypotheses."""
     return TranslateAnswer(
         model="tiny",
         usage=Usage(characters=1, source_tokens=1, target_tokens=1),

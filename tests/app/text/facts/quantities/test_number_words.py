@@ -6,7 +6,7 @@ from tests.cases import cases
 
 @pytest.mark.parametrize(("text", "language", "values"), cases(__file__, "numbers_in_words"))
 def test_numbers_in_words(text: str, language: str, values: list[int]) -> None:
-    for _ in range(2):  # words are remembered
+    for _ in range(2):  # words are cached
         assert [one.value for one in spelt_out(text, language)] == values
     large = [value for value in values if value >= 2]
     assert says_number(text, language) == bool(large)
