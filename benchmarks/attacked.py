@@ -147,7 +147,7 @@ def exchange(
 ) -> None:
     """Send a request, and read its answer to the end or disconnect.
 
-    shown  statuses whose answers are printed
+    printed  statuses whose answers are printed
     """
     connection = http.client.HTTPConnection(HOST, attacked.port, timeout=deadline + 60)
     try:

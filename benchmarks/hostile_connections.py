@@ -1,7 +1,7 @@
-"""Connections that send what costs a server more than its clients.
+"""Requests that cost the server more than the client.
 
-Each attack is a request, or several, that clients send again and again, whose connections are
-closed when their patience ends or the server closes them.
+In each attack, clients repeat one or several requests until they time out or the server closes the
+connection.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from benchmarks.load import HOST
 N_CONNECTIONS = 200
 SECONDS = 5.0
 PATIENCE = 2.0
-"""Seconds for which a client reads its answers."""
+"""Seconds during which a client reads answers."""
 
 LEAVES_AFTER = 0.3
-"""Seconds after which a client leaves whose request is worked on."""
+"""Seconds after which a client disconnects while its request is processed."""
 
 
 def _head(line: str, *headers: str) -> bytes:

@@ -107,7 +107,7 @@ def _file(body: str) -> bytes:
 
 
 def _xml(body: str) -> str:
-    """Insert the body unchanged if it may be well-formed, else as text."""
+    """Insert the body as markup if it may be well-formed, else as text."""
     return f"<r>{_well_formed(body)}</r>"
 
 

@@ -1,6 +1,6 @@
-"""Bodies of JSON that cost a parser more than their length: many values, names, escapes, digits.
+"""JSON bodies that cost a parser more than their length: many values, names, escapes, digits.
 
-Each is as large as the server admits, or has as many values as it reads of any body.
+Each has the largest size or the largest number of values that the server accepts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ from benchmarks.attacked import AT_A_TIME, Attacked, attacked, exchange
 from benchmarks.load import HOST
 
 N_DIGITS = 4300
-"""The most digits of a number that Python reads."""
+"""The maximum number of digits that Python parses."""
 
 
 @dataclass(frozen=True)

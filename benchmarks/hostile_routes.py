@@ -3,8 +3,8 @@
     python -m benchmarks.hostile_routes [--only /score …] [--seconds 5]
     python -m benchmarks.hostile_routes --cost [--checkpoint DIR]
 
-A route that takes texts gets those of `benchmarks.hostile_inputs`, as large as the server admits,
-and as many short ones as it admits; other routes are requested as often as they answer. Meanwhile
+Routes for texts get those of `benchmarks.hostile_inputs`, of the largest size, and the largest
+number of short ones; other routes are requested repeatedly. Meanwhile
 /livez is probed. The exit code is 1 unless every probe was answered within `PROBE_LIMIT`.
 
 With --cost, the requests that need no key or are not charged are sent one after another, and the
@@ -46,7 +46,7 @@ COST_LIMIT = 0.3
 """Maximum milliseconds of processor time for a request that is not charged."""
 
 DEADLINE = "5"
-"""Seconds in which a request wants its answer."""
+"""Deadline of a request in seconds."""
 
 PAIR = {"source": "en", "target": "fr"}
 TERMS = {"source_lang": "en", "target_lang": "fr", "entries_format": "tsv"}
@@ -148,7 +148,7 @@ def free(name: str) -> bytes:
 
 
 def post(name: str, fields: Fields, deadline: str = DEADLINE) -> bytes:
-    """Return a POST request to a path, which a variant may follow after a comma."""
+    """Return a POST request to a path, from which a comma separates a variant."""
     url = f"http://{HOST}{name.partition(',')[0]}"
     return raw(httpx.Request("POST", url, headers={"X-Request-Timeout": deadline}, **fields))
 
@@ -161,7 +161,7 @@ def raw(request: httpx.Request) -> bytes:
 
 
 def saturate(port: int, requests: Sequence[bytes], seconds: float) -> Counter[str]:
-    """Send requests from all connections, each the next after its answer → answers by status."""
+    """Send requests from all connections, without pause → answers by status."""
 
     async def run() -> Counter[str]:
         pool = ClientPool(port, requests)
@@ -173,7 +173,7 @@ def saturate(port: int, requests: Sequence[bytes], seconds: float) -> Counter[st
 
 
 def cost(port: int, pid: int, request: bytes) -> tuple[str, float]:
-    """Send a request again and again → the status, and milliseconds of the server's time each."""
+    """Repeat a request → its status, and the server's processor time in milliseconds."""
 
     async def ask(n_requests: int) -> str:
         connection = Connection(port)
@@ -181,7 +181,7 @@ def cost(port: int, pid: int, request: bytes) -> tuple[str, float]:
         connection.close()
         return ", ".join(sorted(statuses))
 
-    asyncio.run(ask(N_REQUESTS // 10))  # what is made once
+    asyncio.run(ask(N_REQUESTS // 10))  # one-time initialisation
     before = cpu_seconds(pid)
     statuses = asyncio.run(ask(N_REQUESTS))
     return statuses, 1000 * (cpu_seconds(pid) - before) / N_REQUESTS

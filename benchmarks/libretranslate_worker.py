@@ -2,10 +2,10 @@
 
     python libretranslate_worker.py SOURCE TARGET ALPHA BEYOND_SOURCE [LibreTranslate's own options]
 
-So that its work is that of the other servers, three things differ from LibreTranslate as it is
-installed. The model of that direction is loaded before the server listens. A text is one sentence:
-the splitter would download a model of its own. The search has the length penalty and the token
-limit of the others; Argos Translate has 0.2 and 256 tokens, which random weights reach at times.
+For comparison with the other servers, three things are changed. The model of the direction is
+loaded before the server listens. A text is one sentence, since the splitter would download a model.
+The search has the length penalty and the token limit of the others; Argos Translate has 0.2 and 256
+tokens, which random weights sometimes reach.
 """
 
 import sys
@@ -13,10 +13,10 @@ from typing import Any
 
 
 class WholeText:
-    """Stands for Argos Translate's sentence splitter."""
+    """Replaces Argos Translate's sentence splitter."""
 
     def __init__(self, _: object) -> None:
-        """Ignore the package that it would belong to."""
+        """Ignore the package."""
 
     def split_sentences(self, text: str) -> list[str]:
         return [text]

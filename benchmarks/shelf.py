@@ -1,9 +1,9 @@
 """A shelf of 100 random pairs of Firefox's smallest shape, with memory for some of them.
 
-Regular clients use two pinned models all the time. Beside them, other clients translate in two
-alternating phases: while *loading*, with any model, most of which have to be loaded; while *calm*,
-as often, with models that are loaded. So the latencies of the regular clients differ by the loads
-alone, and by nothing that the machine does meanwhile.
+Regular clients use two pinned models all the time. Other clients alternate between two phases: in
+the *loading* phase they use any model, most of which have to be loaded; in the *calm* phase they
+send as many requests to loaded models. The latencies of the regular clients thus differ only by the
+loads.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from tests.firefox_model import word_vocabulary, write_model
 N_PAIRS, N_PIECES, N_PINNED, N_CLIENTS = 100, 32_000, 2, 3
 MODEL_BYTES = 1_000_000_000
 MARGIN_BYTES = 200_000_000
-"""Memory of the process beside its models: requests, and what the allocator keeps."""
+"""Memory of the process besides its models: requests and allocator."""
 TOLERANCE = 1.5
 """Maximum p95 of pinned models beside loads, relative to calm times."""
 PHASE = 20.0
@@ -55,7 +55,7 @@ def make_shelf(folder: Path) -> list[str]:
 
 @dataclass
 class Load:
-    """The clients of a server, and what they saw: pinned models' requests as start and end."""
+    """The clients of a server; start and end of the requests to pinned models."""
 
     client: httpx.AsyncClient
     codes: Sequence[str]

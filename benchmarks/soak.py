@@ -29,10 +29,10 @@ from benchmarks.server import Server, attend_command, free_port, memory, start_a
 N_CLIENTS = 16
 
 PATIENCE = "60"
-"""Seconds in which a request wants its answer."""
+"""Deadline of a request in seconds."""
 
 N_TEXTS = 300
-"""Different texts of each route."""
+"""Number of different texts per route."""
 
 MAX_SLOPE = 1_000_000
 """Bytes per thousand requests."""
@@ -44,7 +44,7 @@ COLUMNS = {"Requests": ",", "Reloads": ",", "RSS, MB": ".0f", "Answers": ""}
 
 
 def requests() -> Iterator[bytes]:
-    """Yield requests of all routes in turn, each time with other texts."""
+    """Yield requests to all routes in turn, with new texts in each round."""
     for number in range(N_TEXTS):
         text = f"The old house number {number} is green. La maison {number} est verte."
         for name, fields in ONE.items():
@@ -61,7 +61,7 @@ def requests() -> Iterator[bytes]:
 async def soak(
     pid: int, pool: ClientPool, n_requests: int, pause: float
 ) -> list[tuple[int, int, int]]:
-    """Run clients until so many requests are answered → requests, reloads and bytes by time."""
+    """Run clients until `n_requests` are answered → requests, reloads and bytes over time."""
     samples: list[tuple[int, int, int]] = []
     n_reloads, reloaded = 0, time.monotonic()
     async with pool.run(N_CLIENTS, stay=True):

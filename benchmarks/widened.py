@@ -1,12 +1,12 @@
-"""A model of base size that computes what a trained smaller one does: a subject of real lengths.
+"""A model of base size that computes the same function as a smaller trained one.
 
 python -m benchmarks.widened
 
-Random weights have no lengths of their own, and training a base-size model takes days on a CPU. A
+Random weights do not give natural lengths, and training a base-size model takes days on a CPU. A
 pre-norm layer of twice the width with zeros in its second half computes the same function at the
-price of the large one, and so do more decoder layers that add nothing and more pieces that are
-never the best. The encoder has fewer layers instead: those that add least to the states are left
-out, which costs the shipped checkpoint 0.02 nats per token.
+cost of the large one, as do additional decoder layers that add nothing and additional pieces that
+are never the best. The encoder has fewer layers instead: those that add least to the states are
+left out, which costs the shipped checkpoint 0.02 nats per token.
 """
 
 import math

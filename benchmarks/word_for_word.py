@@ -1,13 +1,13 @@
-"""A model of Firefox's shapes that replaces words one for one: its answers have real lengths.
+"""A model of a Firefox shape that replaces words one for one, so that lengths are natural.
 
 python -m benchmarks.word_for_word
 
-Random weights have no lengths of their own, and training takes days on a CPU. This model is
-written down instead. The last decoder layer's attention compares positions alone: that of a target
-token, divided by a ratio, with those of the source. From the source token there it reads the
-embedding with its halves exchanged, which is the embedding of that token's partner. `</s>` is its
-own partner, so an answer ends by itself, and is `ratio` times as long as its source. All products
-have the sizes of a trained model's; those that are not needed have weights that change little.
+Random weights do not give natural lengths, and training takes days on a CPU. The weights of this
+model are computed instead. The last decoder layer's attention compares only positions: that of a
+target token, divided by a ratio, with those of the source. It reads the embedding of the source
+token with its halves exchanged, which is the embedding of that token's partner. `</s>` is its own
+partner, so an answer ends by itself, and is `ratio` times as long as its source. All products have
+the sizes of a trained model; those that are not needed have weights that change little.
 """
 
 import re
@@ -32,10 +32,10 @@ Array = NDArray[np.float32]
 N_PIECES = 32_000
 N_HEADS = 8
 _QUIET = 0.002
-"""Factor of the weights of all that would change the states."""
+"""Scale of the weights that are not needed."""
 _SHARPNESS = 6.5
 _GAIN = 4.0
-"""What attention adds, relative to the embedding of the previous token."""
+"""Weight of attention relative to the embedding of the previous token."""
 _ALPHA = 127 / 5
 """Static multiplier of all activations: normalised states are within ±5."""
 _CONTROL, _UNUSED = 3, 5  # types of SentencePiece's pieces

@@ -1,4 +1,4 @@
-"""The written sentences with one fact each, and what their translations may say.
+"""Handwritten sentences with one fact each, and patterns of their translations.
 
 `tests/app/text/facts/sentences.tsv` has a pair of sentences a line, English and French, under the
 kind of their fact, and what a translation into the other's language has to contain: of alternatives

@@ -35,7 +35,7 @@ Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 
 @pytest.fixture
 def stub() -> Server:
-    """Answers 200 to everything but a text with `refuse` in it."""
+    """Answers 200 unless the text contains `refuse`."""
     return Server("stub", "1 × 1", [sys.executable, "-c", STUB])
 
 

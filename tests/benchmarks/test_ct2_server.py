@@ -15,7 +15,7 @@ from tests.app.waiting import until
 
 @dataclass
 class FakeTranslator:
-    """Answers with all but the first and the last piece; a batch waits until it is let go."""
+    """Returns the pieces without the first and last; each batch waits until it is released."""
 
     gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(1000))
     batches: list[list[list[str]]] = field(default_factory=list)

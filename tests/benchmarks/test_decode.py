@@ -20,7 +20,7 @@ TASK = Task([(2, 5, 0)] * 10, GREEDY, batch=4)
 
 @dataclass
 class Scripted:
-    """Answers in the seconds given, one after the other."""
+    """A fake system with given durations."""
 
     name: str
     seconds: list[float]

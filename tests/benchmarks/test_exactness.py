@@ -49,7 +49,7 @@ def test_every_run_answers_exactly_its_sentences(tiny_checkpoint: Path, seed: in
 
 
 class Swayed(EagerEngine):
-    """Its scores depend on how many are worked on together."""
+    """Its scores depend on the batch size."""
 
     def step(self) -> list[Finished]:
         finished: list[Finished] = []

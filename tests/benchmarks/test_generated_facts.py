@@ -1,4 +1,4 @@
-"""The patterns of generated facts, held to the sentences themselves: each says its own facts."""
+"""The patterns of generated facts match their own sentences."""
 
 from typing import get_args
 

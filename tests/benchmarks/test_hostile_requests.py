@@ -1,4 +1,4 @@
-"""The attack on a real server, in small, and its bounds."""
+"""A small attack on a real server, and its bounds."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every route is attacked; a new one has to be named in `benchmarks.hostile_routes`."""
+"""Every route is attacked; new routes must be listed in `benchmarks.hostile_routes`."""
 
 from benchmarks.hostile_routes import attacks
 from tests.app.routes.test_every_route_is_limited import NO_WORK, WORK

@@ -1,4 +1,4 @@
-"""LibreTranslate's packages, and the worker that runs it, without LibreTranslate itself."""
+"""LibreTranslate packages and worker, without LibreTranslate."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def main():
 
 @pytest.fixture
 def converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stands for CTranslate2's conversion."""
+    """Replaces CTranslate2's conversion."""
     folder = tmp_path / "ctranslate2"
     folder.mkdir()
     (folder / "model.bin").write_bytes(b"weights")
@@ -69,7 +69,7 @@ def test_a_package_of_argos_translate(
     assert config["eos_token"] == "</s>"
     assert json.loads((converted / "config.json").read_text())["bos_token"] == "<s>"  # untouched
 
-    # With its configuration, CTranslate2 reads what attend does.
+    # With its configuration, CTranslate2 has the same source tokens as attend.
     processor = sentencepiece.SentencePieceProcessor(
         model_file=str(package / "sentencepiece.model")
     )

@@ -1,4 +1,4 @@
-"""Random models that end their sentences by themselves."""
+"""Random models with natural lengths."""
 
 from pathlib import Path
 

@@ -66,7 +66,7 @@ def test_goodput_is_relative_to_the_peaks_around_it() -> None:
 
 
 def test_overloads_are_multiples_of_a_peak(monkeypatch: pytest.MonkeyPatch, stub: Server) -> None:
-    """Three kinds twice, each answered for 6 s at the requested rate, with peaks that drift."""
+    """Three kinds, two rounds, 6 s each at the requested rate, with drifting peaks."""
     peaks, rates = iter([100.0, 110.0, 90.0, 100.0, 120.0, 80.0, 100.0]), list[float]()
 
     def put(load: Load) -> Outcome:

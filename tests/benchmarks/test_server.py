@@ -12,7 +12,7 @@ from benchmarks.serve import rows_of
 from benchmarks.server import Running, Server, running
 
 INEXACT = 1.05
-"""The kernel's counter of the peak lags behind the counters of the present size."""
+"""The kernel's peak counter lags behind the current size."""
 
 
 def test_a_running_server_has_memory_and_is_stopped(stub: Server) -> None:

@@ -7,7 +7,7 @@ from benchmarks.written_facts import Written, written_sentences
 
 SENTENCES = written_sentences()
 FIRST = SENTENCES[:1000]
-"""Written by the authors of the rules; others wrote the rest, whose partners may differ."""
+"""Kinds written by the authors of the rules; partners of other sentences may differ."""
 
 PAIRS = list(zip(FIRST[::2], FIRST[1::2], strict=True))
 

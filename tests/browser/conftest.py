@@ -1,4 +1,4 @@
-"""A real Chromium on a real server with the shipped checkpoint; skipped where there is none."""
+"""Chromium with a server of the shipped checkpoint; skipped without Chromium."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from tests.app.server_process import serving
 from tests.browser.driving import Page, chromium
 
 AXE = Path.home() / ".cache" / "attend" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-"""Where `.ci/run` puts it; it is not part of this repository."""
+"""Downloaded by `.ci/run`."""
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,7 @@ def browser_files() -> tuple[str, str]:
 
 @pytest.fixture(scope="session")
 def server(browser_files: tuple[str, str], kernels: None) -> Iterator[str]:
-    # What it logs of requests would fill the pipe that nobody reads.
+    # The log of requests would fill the unread pipe.
     with serving(SHIPPED_CHECKPOINT, "--log-level", "error") as (_, client):
         yield str(client.base_url).rstrip("/")
 
@@ -42,9 +42,9 @@ def browser(
 
 @pytest.fixture
 def unvisited(browser: webdriver.Chrome, server: str) -> Iterator[Page]:
-    """The page before a first visit; afterwards, check its console and the hosts that it used."""
+    """The page before a first visit; afterwards, check its console and requested hosts."""
     page = Page(browser, server)
-    browser.get(f"{server}/icon")  # of the same origin, with none of the page's scripts
+    browser.get(f"{server}/icon")  # same origin, without the page's scripts
     page.run("localStorage.clear(); sessionStorage.clear()")
     page.emulate()
     browser.get_log("browser")  # type: ignore[no-untyped-call]

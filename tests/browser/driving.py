@@ -20,7 +20,7 @@ FLAGS = (
     "--disable-dev-shm-usage", "--lang=en-GB", "--window-size=1280,900",
 )  # fmt: skip
 PATIENCE = 40.0
-"""Seconds: the machine may have other work."""
+"""Seconds; generous for a busy machine."""
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class Page:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def each(self, selector: str, member: str) -> list[str]:
-        """Return a member of all such elements at once, since the page may rebuild them."""
+        """Return a member of all matching elements at once, since the page may rebuild them."""
         script = f"return [...document.querySelectorAll(arguments[0])].map((one) => one.{member})"
         found: list[str] = self.run(script, selector)
         return found
@@ -91,7 +91,7 @@ class Page:
         return not self.all(".panes.working")
 
     def translated(self, source: str = "") -> str:
-        """The translation, once there is one of this source with its sentences."""
+        """Wait for the translation of this source and its sentences."""
 
         def look() -> str:
             done = self.is_settled and self.all("#mirror .s")
@@ -104,7 +104,7 @@ class Page:
         self.find(f'[data-view="{name}"]').click()
 
     def emulate(self, *, dark: bool = False, width: int = 1280) -> None:
-        """A system's colours, and a window's width; colours change at once, not in a transition."""
+        """Set the colour scheme and the width of the window, without transitions."""
         features = [
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce"},
@@ -114,7 +114,7 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def tap(self, element: WebElement) -> None:
-        """Touch it, as a finger does."""
+        """Tap the element."""
         script = "const { x, y, width, height } = arguments[0].getBoundingClientRect(); return [x + width / 2, y + height / 2]"  # noqa: E501
         x, y = self.run(script, element)
         for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):

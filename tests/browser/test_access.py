@@ -1,4 +1,4 @@
-"""Accessibility: screen readers, keyboards, phones, dark rooms, slow lines."""
+"""Accessibility: screen readers, keyboards, phones, dark mode, slow connections."""
 
 import json
 
@@ -13,7 +13,7 @@ MOST_COMPRESSED_BYTES = 90_000
 """Maximum bytes of everything that all views load."""
 
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-"""Rules of axe whose verdict colours decide."""
+"""Rules of axe that depend on colours."""
 
 VIEWS = {
     "translate": "#translation .s",
@@ -25,7 +25,7 @@ VIEWS = {
 
 @pytest.fixture
 def page(unvisited: Page) -> Page:
-    """Most tests begin at an address of their own."""
+    """The page, which most tests load with a URL of their own."""
     return unvisited
 
 
@@ -35,7 +35,7 @@ def go(page: Page, view: str) -> None:
 
 
 def serious_findings(page: Page, axe: str) -> list[str]:
-    """In light colours by every rule, and in dark colours by the rules about colours."""
+    """All rules in light mode, and those about colours in dark mode."""
     page.run(axe)
     script = "const [options, done] = arguments; axe.run(document, { resultTypes: ['violations'], ...options }).then((result) => done(result.violations))"  # noqa: E501
     rules = {"label-content-name-mismatch": {"enabled": True}}
@@ -87,7 +87,7 @@ def test_the_keyboard_alone_does_everything(page: Page) -> None:
         ))  # fmt: skip
 
     def press(key: str) -> None:
-        # To the page, as a keyboard does: an element may be replaced while it is looked up.
+        # Keys go to the page, since elements may be replaced during the lookup.
         ActionChains(page.driver, duration=0).send_keys(key).perform()
 
     def tab_to(name: str) -> None:

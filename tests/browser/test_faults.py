@@ -1,4 +1,4 @@
-"""Where the facts of a translation differ, the page underlines both texts and says how."""
+"""The page underlines and describes facts that differ."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Attention and the inside of the model: the drawings show the API's numbers."""
+"""Views of attention and of the model show the API's numbers."""
 
 import json
 import math
@@ -24,7 +24,7 @@ STATE = "?from=en&to=fr&text=The+house+is+green."
 
 @pytest.fixture
 def page(unvisited: Page) -> Page:
-    """Each test begins at an address of its own."""
+    """The page, which each test loads with a URL of its own."""
     return unvisited
 
 
@@ -127,7 +127,7 @@ def test_the_heat_map_has_a_cell_for_every_weight(page: Page, kind: str, layer: 
     of_layer = weights(page, kind, layer)
     size = len(of_layer[0]), len(of_layer[0][0])
     wait_for("its size", lambda: heat(page) == size)
-    # Its last cell is told with its weight, here by the keyboard.
+    # The weight of the last cell is announced, here by the keyboard.
     canvas = page.find("canvas.heat")
     canvas.send_keys(*["\ue015"] * size[0], *["\ue014"] * size[1])
     readout = page.find(".readout").text.rpartition(": ")[2]
@@ -294,7 +294,7 @@ def test_the_positions_are_the_models(page: Page) -> None:
     canvas.send_keys("\ue014")
     assert "dimension 1" in page.find("#figure-positions .readout").text
     product, elsewhere = re.findall(r" = ([\d.,]+)", page.find("#figure-positions .product").text)
-    assert product.rstrip(".,") == elsewhere.rstrip(".,")  # only the distance counts
+    assert product.rstrip(".,") == elsewhere.rstrip(".,")  # only the distance matters
     page.all(".order button")[1].click()
     order = ["The", "is", "house", "green."]
     wait_for("another order", lambda: page.each(".words label", "innerText") == order)
@@ -332,9 +332,9 @@ def test_models_of_a_shelf_are_drawn_before_they_are_loaded_and_afterwards(
     with serving(None, "--models", str(shelf), "--log-level", "error") as (_, client):
         page = Page(browser, str(client.base_url).rstrip("/"))
         browser.get("about:blank")
-        # Links are asked for, and refused, if GET /info has not yet named the pairs of two models.
+        # Links are requested and refused if GET /info has not yet listed the pivot pairs.
         page.expected_errors = ("/translate - Failed to load resource",)
-        page.go("#/inside?from=de&to=fr&text=w7")  # by both, so neither can be shown
+        page.go("#/inside?from=de&to=fr&text=w7")  # by two models, so neither is shown
         wait_for("a drawing", lambda: page.all("svg.figure1"))
         facts = dict(zip(page.each(".facts dt", "textContent"),
                          page.each(".facts dd", "textContent"), strict=True))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The translator's desk: typing, languages, sentences, words, glossary, files, undo, links."""
+"""The translator: typing, languages, sentences, words, glossary, files, undo, links."""
 
 import json
 from pathlib import Path
@@ -138,7 +138,7 @@ def test_another_view_and_back_translates_nothing_again(page: Page) -> None:
     before = page.run(script)
     page.view("api")
     page.view("translate")
-    page.find("#share").click()  # a moment for what would be asked
+    page.find("#share").click()  # time for an unwanted request
     wait_for("the message", lambda: "copied" in page.find("#toast").text)
     assert page.run(script) == before
     assert page.translation
@@ -236,7 +236,7 @@ def test_a_browser_keeps_translations_and_glossaries(page: Page) -> None:
 
 
 def test_flags_are_explained(page: Page) -> None:
-    page.type("Ꙭ Ꙭ")  # which no model reads
+    page.type("Ꙭ Ꙭ")  # no model has this source language
     wait_for("a flag", lambda: page.all("#flags li"))
     assert all("flag." not in one.text for one in page.all("#flags li"))
 
@@ -290,7 +290,7 @@ def test_a_language_that_is_not_served_is_named_in_the_pane(page: Page) -> None:
 
 
 def test_a_wrong_source_language_is_noticed(page: Page) -> None:
-    page.find("#swap").click()  # from French, which the next text is not
+    page.find("#swap").click()  # from French, unlike the next text
     page.type("The house is green and the garden is small.")
     page.translated("small.")
     wait_for("the suggestion", lambda: page.all("#detected button"))[0].click()
@@ -314,7 +314,7 @@ def test_a_translation_is_read_aloud_by_a_voice_of_the_device(page: Page) -> Non
     page.type("The house is green.")
     translation = page.translated("green.")
     button = wait_for("the button", lambda: page.all("#speak-target:not([hidden])"))[0]
-    assert not page.find("#speak-source").is_displayed()  # its voice would send the text elsewhere
+    assert not page.find("#speak-source").is_displayed()  # its voice is not local
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
     button.click()

@@ -1,4 +1,4 @@
-"""Keys, overloads, and a server that is gone: reported in plain words."""
+"""Missing keys, overload and a lost server are reported in plain language."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +18,7 @@ OpenPage = Callable[..., AbstractContextManager[Page]]
 
 @pytest.fixture
 def page_of(browser: webdriver.Chrome, kernels: None) -> OpenPage:
-    """The page of a server with these flags: its port is an origin of its own."""
+    """The page of a server with these flags, on a port and so an origin of its own."""
 
     @contextmanager
     def page_of(*flags: str) -> Iterator[Page]:
@@ -55,7 +55,9 @@ def test_a_key_is_requested_and_kept_for_the_session(page_of: OpenPage) -> None:
         assert page.all("#status .dot.gone")
         page.find("#text").send_keys("The")
         wait_for("the reason", lambda: "requires a key" in page.find("#alert").text)
-        assert not dialog.is_displayed()  # who declined is not asked at each keystroke
+        assert (
+            not dialog.is_displayed()
+        )  # after declining, the key is not requested at each keystroke
         page.find("#key-open").click()
         page.find("#key").send_keys("theirs\n")
         wait_for("the refusal", lambda: "not know" in page.find("#key-wrong").text)

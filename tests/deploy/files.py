@@ -1,4 +1,4 @@
-"""The files of deploy/ as the tests read them, and what they may name."""
+"""The files of deploy/, and the names that they may use."""
 
 import re
 import subprocess

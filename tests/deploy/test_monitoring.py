@@ -28,7 +28,7 @@ SCRAPED_LABELS = {"instance", "job"}
 
 
 def exposed() -> dict[str, set[str]]:
-    """The labels of every metric that a query may ask for, once everything has happened."""
+    """The labels of every metric, after every kind of event."""
     metrics = Metrics()
     metrics.answered("/translate", 0.1)
     metrics.failed(EARLY, "queue-full", 0.1, rejected=True)
@@ -79,7 +79,7 @@ def test_an_alert_names_labels_that_its_query_has(rule: dict[str, Any]) -> None:
         "sum(rate(attend_requests_total[5m]))",  # no such metric
         "rate(attend_request_count_total)",  # no range
         "sum(attend_engines",
-        "sum by (kind) (attend_request_failure_total)",  # told by reason
+        "sum by (kind) (attend_request_failure_total)",  # its label is `reason`
         'attend_engines{model="en-fr"} == 0',
         "attend_request_failure_total / attend_request_count_total",  # one by reason, one by route
         "sum(attend_engines) and on (instance) up",

@@ -1,4 +1,4 @@
-"""NOTICE is what deploy/image/notice.py writes, and no licence in it asks more than a notice."""
+"""NOTICE is up to date, and its licences require no more than a notice."""
 
 import re
 import sys
@@ -14,12 +14,12 @@ from tests.cases import cases
 PERMITTED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
     "BSL-1.0", "CC0-1.0", "CNRI-Python", "MIT", "PSF-2.0", "Zlib",
-    "MPL-2.0",  # by file: it binds who changes the package itself
+    "MPL-2.0",  # applies per file, to modifications of the package itself
 }  # fmt: skip
 
 
 def as_in_the_image() -> bool:
-    """Whether this is the Python and the versions that constraints.txt and the Dockerfile name."""
+    """Whether Python and packages have the versions of constraints.txt and the Dockerfile."""
     if sys.version_info[:2] != (3, 11):
         return False
     for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines():

@@ -40,7 +40,7 @@ def test_a_job_ends_in_time_and_has_no_rights_that_it_does_not_need(workflow: Pa
     for job in jobs(workflow):
         assert job["timeout-minutes"] <= 60
         for step in job["steps"]:
-            # An input or a name from outside in a shell line would be run as part of it.
+            # External input in a shell line would be executed.
             assert "github." not in step.get("run", "")
             if step.get("uses", "").startswith("actions/checkout"):
                 assert step["with"]["persist-credentials"] is False

@@ -19,7 +19,7 @@ def _seeded() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def sentences() -> list[str]:
-    """Enough to learn a vocabulary of 370 pieces from, most of which are single bytes."""
+    """Text for a vocabulary of 370 pieces, most of which are single bytes."""
     return [
         "The quick brown fox jumps over the lazy dog.",
         "Le vif renard brun saute par-dessus le chien paresseux.",
@@ -40,7 +40,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory, sentences: list[str]) ->
 
 @pytest.fixture(scope="session")
 def make_model() -> Callable[..., Transformer]:
-    """Tiny models whose biases and norms are random too, so that a test notices each of them."""
+    """Tiny models with random biases and norms, so that tests depend on each of them."""
 
     def make(*, seed: int = 0, spread: float = 0.2, **changes: object) -> Transformer:
         values: dict[str, object] = {

@@ -3,4 +3,4 @@ from collections.abc import Callable
 from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
-"""Makes a tiny model of random weights; arguments are fields of its configuration, and more."""
+"""Makes a tiny model with random weights; arguments include fields of its configuration."""

@@ -38,7 +38,7 @@ def translator(
 
 
 class Watched(EagerEngine):
-    """Keeps the jobs in the order of their admission; may fail one."""
+    """Records the jobs in order of admission; may fail one."""
 
     def __init__(self, checkpoint: Checkpoint, failing: int | None = None) -> None:
         super().__init__(load_model(checkpoint))

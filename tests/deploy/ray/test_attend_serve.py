@@ -1,4 +1,4 @@
-"""A replica and its deployment, without a cluster; tests/deploy/ray/test_cluster.py has one."""
+"""A replica and its deployment, without a cluster."""
 
 import asyncio
 import inspect

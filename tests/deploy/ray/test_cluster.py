@@ -1,6 +1,6 @@
 """Three Ray nodes on this machine: `pytest -m cluster`, about two minutes.
 
-Logical CPUs show that it is right, not that it is faster: the nodes share the machine's cores.
+Tests correctness, not speed: the nodes share the machine's cores.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ WORDS = [f"{first}{second}" for first in "abcdefgh" for second in "aeiou"]
 N_NODES = 3
 N_WORKERS = 8
 CONTROL_LOOP = 30
-"""Seconds for Ray to notice what changed and start replicas."""
+"""Seconds for Ray to notice changes and start replicas."""
 
 
 @dataclass
 class Cluster:
-    """A head without CPUs for replicas, which keeps controller and proxy, and nodes of one each."""
+    """A head without CPUs for replicas, with controller and proxy, and nodes with one CPU each."""
 
     ray_cluster: Any
     nodes: list[Any]
@@ -93,7 +93,7 @@ def cluster(tiny_checkpoint: Path) -> Iterator[Cluster]:
 
 @dataclass
 class Load:
-    """A closed loop of clients, each asking again when it has its answer."""
+    """A closed loop of clients."""
 
     url: str
     body: dict[str, Any] = field(default_factory=lambda: QUICK)
@@ -168,7 +168,9 @@ def test_a_rolling_redeploy_fails_no_request(cluster: Cluster) -> None:
     load = Load(cluster.url)
 
     async def redeploy() -> None:
-        settings = cluster.fleet["settings"] | {"max_texts": 100}  # other settings: all anew
+        settings = cluster.fleet["settings"] | {
+            "max_texts": 100
+        }  # new settings restart all replicas
         await asyncio.to_thread(cluster.deploy, settings=settings)
 
     asyncio.run(load.run(redeploy))
@@ -213,7 +215,7 @@ def test_more_load_starts_more_replicas(cluster: Cluster) -> None:
 def test_a_dead_node_loses_only_requests_in_flight_and_returns(cluster: Cluster) -> None:
     asyncio.run(until(lambda: cluster.n_running() == N_NODES, 2 * CONTROL_LOOP))
     victim = cluster.nodes.pop()
-    cluster.nodes.append(cluster.ray_cluster.add_node(num_cpus=1))  # to move to
+    cluster.nodes.append(cluster.ray_cluster.add_node(num_cpus=1))  # a node to move to
     load = Load(cluster.url)
     killed_at = recovery = 0.0
 
@@ -227,6 +229,6 @@ def test_a_dead_node_loses_only_requests_in_flight_and_returns(cluster: Cluster)
 
     asyncio.run(load.run(kill))
     n_failed = sum(count for status, count in load.statuses.items() if status != httpx.codes.OK)
-    assert n_failed <= N_WORKERS  # no more can have been in flight
+    assert n_failed <= N_WORKERS  # the maximum number in flight
     assert recovery <= CONTROL_LOOP
     print(f"\n{dict(load.statuses)}, recovered after {recovery:.1f} s")  # noqa: T201

@@ -148,14 +148,14 @@ def test_the_diagonal_aligns_with_itself(weights: Weights) -> None:
 @given(matrices())
 def test_symmetric_readings_do_not_depend_on_which_side_is_the_source(weights: Weights) -> None:
     if len(np.unique(weights)) < weights.size:
-        return  # of equal weights the first is taken, which is another one in the transpose
+        return  # of equal weights the first is chosen, which is another one in the transpose
     there = symmetrise(weights, "intersection", 0.1)
     back = symmetrise(np.ascontiguousarray(weights.T), "intersection", 0.1)
     assert {(j, i) for i, j in back} == set(there)
 
 
 def two_layers() -> WordWeights:
-    """Layer l, head h says that source word 2l + h is it; the reading position says word 0."""
+    """Layer l, head h attends to source word 2l + h, when the token is read to word 0."""
     producing = np.zeros((2, 2, 4, 1), dtype=np.float32)
     for layer in range(2):
         for head in range(2):
@@ -168,7 +168,7 @@ def two_layers() -> WordWeights:
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        (AlignmentMethod(), 3),  # the mean of the last layer, where head 1 is the surer
+        (AlignmentMethod(), 3),  # the mean of the last layer, where head 1 has the larger weight
         (AlignmentMethod(layer=0), 1),
         (AlignmentMethod(layer=0, head=0), 0),
         (AlignmentMethod(head=0), 2),
@@ -219,7 +219,7 @@ def test_a_pair_that_is_too_long(tokenizer: Tokenizer) -> None:
         passes(tokenizer, n_source, bitext("the dog", long), both_directions=True)
     with pytest.raises(InputError, match=f"^{n_source} tokens"):
         passes(tokenizer, n_source - 1, bitext("the dog", ""), both_directions=True)
-    # Only the way back is: its source has a symbol more than what the decoder produced.
+    # Only the reverse pass is: its source has one symbol more than the decoder's output.
     n_target = len(tokenizer.encode_target(long))
     runs = passes(tokenizer, n_target, bitext("the dog", long), both_directions=True)
     assert [run.reverse for run in runs] == [False]

@@ -65,7 +65,7 @@ LAYERS, HEADS = 3, 2
 
 
 def pair(number: int, *, good: tuple[int, int] = (1, 0), text: str | None = None) -> AlignedPair:
-    """Three words a side, in the same order; only one head knows, and only when it reads."""
+    """Three words a side, in the same order; one head has the links, when the token is read."""
     noise = np.random.default_rng(number)
     found = [noise.random((LAYERS, HEADS, 3, 3), dtype=np.float32) * 2 for _ in range(2)]
     found[1][good] = np.eye(3, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Damage that leaves a file readable: bits flipped in the middle of the weights or vocabulary."""
+"""Flipped bits that leave a file readable, in the weights or the vocabulary."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def test_a_flipped_bit_of_the_weights_is_found(folder: Path, at: float) -> None:
     with pytest.raises(CheckpointError, match=r"model\.safetensors: damaged.*delete SHA256SUMS"):
         load_checkpoint(folder)
     (folder / CHECKSUMS_FILE).unlink()
-    assert not load_checkpoint(folder).verified  # as before there were checksums
+    assert not load_checkpoint(folder).verified  # as before checksums existed
 
 
 def test_every_part_is_listed_and_files_that_users_edit_are_not(folder: Path) -> None:

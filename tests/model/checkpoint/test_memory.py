@@ -1,4 +1,4 @@
-"""The most memory that reading a model takes, in a process that does nothing else."""
+"""Peak memory while a model is read, in a process of its own."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from tests.marian_folder import MakeFolder
 from tests.marian_npz import write_npz_folder
 
-# Four matrices of 19 MB, so that the weights outweigh what any reading takes.
+# Four matrices of 19 MB, so that the weights dominate.
 WIDE: dict[str, Any] = {"enc-depth": 1, "dec-depth": 1, "transformer-dim-ffn": 150_000}
 MEASURED = """
 import json, sys

@@ -63,7 +63,7 @@ def saved(tmp_path: Path, tokenizer: Tokenizer) -> Path:
 
 
 def reason(folder: Path) -> str:
-    """The one line that a folder is refused with."""
+    """Return the error of a folder, which is one line."""
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(folder)
     message = str(caught.value)

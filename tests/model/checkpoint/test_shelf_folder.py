@@ -51,7 +51,7 @@ def test_a_damaged_folder_leaves_the_others_usable(
     is_dir = Path.is_dir
 
     def check(path: Path, **how: bool) -> bool:
-        if path.name == "forbidden":  # root may do everything
+        if path.name == "forbidden":  # root ignores permissions
             raise PermissionError(13, "Permission denied", str(path))
         return is_dir(path, **how)
 

@@ -38,7 +38,7 @@ def test_views_are_written_as_they_look(tmp_path: Path) -> None:
 
 
 class _Counting(Mapping[str, Tensor]):
-    """Makes each tensor on access, as a model in shards does."""
+    """Creates each tensor on access, as for a model in shards."""
 
     def __init__(self) -> None:
         self.alive: list[str] = []

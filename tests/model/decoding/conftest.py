@@ -11,7 +11,7 @@ from tests.model.make_model import MakeModel
 
 @pytest.fixture(scope="session")
 def make_talker(make_model: MakeModel) -> MakeModel:
-    """Tiny models that end some of their sentences and are sure of some of their tokens."""
+    """Tiny models that end some sentences and have some probable tokens."""
 
     def make(
         *, seed: int = 0, eos_bias: float = 0.0, certainty: float = 1.0, **changes: object

@@ -80,7 +80,7 @@ OPTIONS = [
 def check_against_reference(
     model: Transformer, sources: Tensor, options: SearchOptions
 ) -> list[Hypothesis]:
-    """Compares every answer with that of the reference; returns them all."""
+    """Compare every answer with that of the reference, and return all."""
     answers = beam_search(model, sources, options)
     for source, found in zip(sources, answers, strict=True):
         expected = reference_search(model, real_ids(model, source), options)
@@ -110,7 +110,7 @@ def test_equals_a_slow_search_that_never_ends_early(
 def test_the_early_end_waits_for_longer_hypotheses_that_may_still_win(
     make_talker: MakeModel, draw_sources: DrawSources, alpha: float
 ) -> None:
-    # Sure of its words, unsure of the end: long hypotheses lose little and gain by their length.
+    # Words are probable and the end is not: long hypotheses gain by their length.
     options = SearchOptions(beam_size=4, length_penalty=alpha)
     for seed in range(20):
         model = make_talker(seed=seed, certainty=3.0, eos_bias=2.0, max_length=16)

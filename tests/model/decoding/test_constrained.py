@@ -1,4 +1,4 @@
-"""The reference of the constrained search: what it finds says its terms, and is good."""
+"""The reference of the constrained search: its hypotheses have all terms and good scores."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def search(
 
 
 def says(ids: Sequence[int], *terms: Sequence[int]) -> bool:
-    """Whether the terms are there, one apart from another, in some order."""
+    """Whether the terms occur in some order, without overlap."""
     if not terms:
         return True
     return any(
@@ -81,7 +81,7 @@ def test_every_hypothesis_has_all_terms(
 def best_of_all(
     model: Transformer, limit: int, options: SearchOptions, fits: Callable[[Sequence[int]], bool]
 ) -> float:
-    """The best score of any sequence that ends and fits, by trying them all."""
+    """Return the best score of all valid sequences, by exhaustive search."""
     config = model.config
     words = [token for token in range(config.target_vocab_size)
              if token not in (config.pad_id, config.eos_id)]  # fmt: skip

@@ -13,7 +13,7 @@ def shortlist(*, is_shared: bool = True, n_first: int = 2) -> Shortlist:
 
 
 def test_candidates_are_the_first_ids_the_lists_and_the_source() -> None:
-    """And further ids from the first on, up to a multiple of eight."""
+    """Add the lowest further ids, up to a multiple of eight."""
     found = shortlist().candidates([1, 3, 3])
     assert found.tolist() == [0, 1, 2, 3, 4, 20, 21, 30]
     assert found.dtype == np.int64

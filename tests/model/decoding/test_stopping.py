@@ -17,14 +17,14 @@ NONE, ONE, TWO = (-inf, -inf), (-1.0, -inf), (-1.0, -2.0)
 @pytest.mark.parametrize(
     ("rule", "finished", "now", "at_limit", "continues"),
     [
-        # Nothing better can come once the first is as good as the best at the limit.
+        # No better one is possible once the first is as good as the best at the limit.
         (SETTLED, NONE, -9.0, -9.0, True),
         (SETTLED, ONE, -9.0, -0.5, True),
         (SETTLED, ONE, -9.0, -1.0, False),
         (SETTLED, TWO, -9.0, -0.5, True),
         (FULL, NONE, -9.0, -0.5, True),
         (FULL, ONE, -9.0, -0.5, True),
-        (FULL, TWO, -0.1, -0.1, False),  # however good those are that are still searched
+        (FULL, TWO, -0.1, -0.1, False),  # regardless of the live hypotheses
         (PRESENT, ONE, -9.0, -0.5, True),
         (PRESENT, TWO, -1.5, -0.5, True),
         (PRESENT, TWO, -2.0, -0.5, False),

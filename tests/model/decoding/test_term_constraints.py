@@ -11,7 +11,7 @@ from model.text.tokenizer import Tokenizer
 def spelt(
     tokenizer: Tokenizer, term: str, *, may_be_capital: bool = False
 ) -> dict[int, tuple[str, Wording]]:
-    """The pieces of the wordings, and the wordings, by their index."""
+    """Return the pieces of the wordings, and the wordings, by index."""
     constraint = constraint_of(
         tokenizer, piece_edges(tokenizer), term, may_be_capital=may_be_capital
     )

@@ -1,4 +1,4 @@
-"""Small models that the tests of all engines share."""
+"""Small models for the tests of all engines."""
 
 import pytest
 import torch
@@ -9,10 +9,10 @@ from tests.model.make_model import MakeModel
 
 @pytest.fixture(scope="session")
 def make_speaker(make_model: MakeModel) -> MakeModel:
-    """Tiny models that do not say one word over and over, and end as soon as `eos_bias` has it.
+    """Tiny models that do not repeat one token; `eos_bias` determines how soon they end.
 
-    What they say next depends on all they have read and said: biases are small beside the rest,
-    and the layers' matrices large.
+    The next token depends on the whole source and prefix: biases are small, and the layers'
+    matrices large.
     """
 
     def make(
@@ -35,7 +35,7 @@ def make_speaker(make_model: MakeModel) -> MakeModel:
 
 @pytest.fixture
 def model(make_speaker: MakeModel) -> Transformer:
-    """Says more than a page of some sentences, and has a matrix of no round size."""
+    """Translates some sentences into more than a page, and has a matrix of odd size."""
     return make_speaker(
         d_model=20, d_ff=50, source_vocab_size=150, target_vocab_size=150, max_length=40,
         norm_order="pre", activation="gelu", eos_bias=2.5,

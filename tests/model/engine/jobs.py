@@ -1,4 +1,4 @@
-"""Inputs and expectations of engine tests: models, rules, random jobs, hypotheses."""
+"""Inputs and checks of engine tests: models, rules, random jobs, hypotheses."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -77,7 +77,7 @@ def draw_source(model: Transformer, choose: np.random.Generator, length: int) ->
 def draw_jobs(
     model: Transformer, n_jobs: int, seed: int, rules: Sequence[Rule | None] = (None,)
 ) -> list[Job]:
-    """Jobs of all lengths and many options: beam sizes, n best, penalties, limits, rules."""
+    """Return jobs of all lengths with all options: beam sizes, n best, penalties, limits, rules."""
     choose = np.random.default_rng(seed)
     longest = model.config.max_length
     limits = [1, 2, 7, longest, None, None]
@@ -127,7 +127,7 @@ def reference(model: Transformer, job: Job) -> list[Hypothesis]:
 
 
 def check_same(outcome: Outcome, expected: Sequence[Hypothesis]) -> None:
-    """The same tokens, and the same figures within the rounding of float32."""
+    """Check for equal tokens, and equal scores within the rounding of float32."""
     assert isinstance(outcome, list)
     assert [(one.ids, one.capped) for one in outcome] == [(one.ids, one.capped) for one in expected]
     for one, other in zip(outcome, expected, strict=True):

@@ -78,7 +78,7 @@ assert compiled() == before, (before, compiled())
 
 
 def test_kernels_compiled_ahead_are_all_that_any_model_needs(tiny_checkpoint: Path) -> None:
-    """Run in a process of its own, which has compiled nothing else."""
+    """Run in a separate process, which has compiled nothing else."""
     subprocess.run([sys.executable, "-c", COUNT, str(tiny_checkpoint)], check=True)
 
 
@@ -144,7 +144,7 @@ def test_progress_is_logged_by_the_size_of_what_is_compiled(
     left: list[float | None] = []
 
     class Compiling:
-        """A process that writes code at each look, and ends at the fourth."""
+        """A process that writes code at each poll, and ends at the fourth."""
 
         def __init__(self) -> None:
             self.n = 0

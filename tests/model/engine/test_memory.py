@@ -1,4 +1,4 @@
-"""The forecast of a model's memory, beside what its engines then hold."""
+"""The forecast of a model's memory equals what its engines allocate."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def test_the_forecast_is_what_a_torch_engine_holds(name: str, precision: Precisi
 
 
 def test_a_table_of_many_rows_is_not_held(tmp_path: Path) -> None:
-    """A server holds only the used ones of M2M-100's 128,000 rows."""
+    """A server loads only the used rows of M2M-100's 128,000."""
     few, many = (
         PRESETS["tiny"].model_copy(update={"source_vocab_size": n, "share_embeddings": False})
         for n in (100, 100_000)

@@ -1,4 +1,4 @@
-"""The promises of the protocol that every engine keeps."""
+"""The contract of the engine protocol, for every engine."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -21,9 +21,9 @@ REFUSED = 14
 
 
 class Countdown(FakeEngine):
-    """A job of n source tokens takes n steps; `seats` bounds the jobs inside.
+    """A job of n source tokens takes n steps; `seats` limits the jobs in flight.
 
-    Where it `lingers` no step ends before it is interrupted.
+    If it `lingers`, a step ends only when it is interrupted.
     """
 
     def __init__(self, *, seats: int = 4, lingers: bool = False, pause: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Compares the answers of an imported model with those of its `transformers` original."""
+"""Compares an imported model with the original in `transformers`."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def padded(ours: Checkpoint, rows: list[list[int]]) -> torch.Tensor:
 
 @torch.inference_mode()
 def check_logits(theirs: Any, ours: Checkpoint, rows: list[list[int]], first_word: int) -> None:
-    """The same logits for random targets, whose ids start at `first_word`."""
+    """Check that logits are equal for random targets, whose ids start at `first_word`."""
     shape = ours.config.transformer
     source = padded(ours, rows)
     n_rows, n_ids = len(rows), shape.target_vocab_size
@@ -52,7 +52,7 @@ def search_options(ours: Checkpoint, **changes: Any) -> SearchOptions:
 
 @torch.inference_mode()
 def found_by_us(ours: Checkpoint, source: torch.Tensor, **changes: Any) -> list[Hypothesis]:
-    """All hypotheses of the search that the checkpoint names, but for `changes` of it."""
+    """Return all hypotheses of the checkpoint's search, with `changes`."""
     found = beam_search(load_model(ours), source, search_options(ours, **changes))
     return [one for best in found for one in best]
 
@@ -60,7 +60,7 @@ def found_by_us(ours: Checkpoint, source: torch.Tensor, **changes: Any) -> list[
 def check_tokens(found: list[Hypothesis], expected: Any, ours: Checkpoint) -> None:
     shape = ours.config.transformer
     for one, row in zip(found, expected.sequences.tolist(), strict=True):
-        kept = row[1:]  # without the start and all that follows the text
+        kept = row[1:]  # without the start, the end and padding
         kept = kept[: kept.index(shape.eos_id) if shape.eos_id in kept else None]
         assert list(one.ids) == [token for token in kept if token != shape.pad_id]
 

@@ -6,12 +6,12 @@ from model.engine.cpu import engine as engine_module
 
 @pytest.fixture(scope="session", autouse=True)
 def every_kernel() -> None:
-    """Kernels are compiled before the time of any test is taken."""
+    """Compile kernels before the timeout of any test starts."""
     compile_kernels("int8")
     compile_kernels("float32")
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step that is interrupted ends with the token, so that tests can count them."""
+    """An interrupted step ends with the current token, so that tests can count them."""
     monkeypatch.setattr(engine_module, "STEP_TOKENS", 1)

@@ -1,4 +1,4 @@
-"""Shared by the tests of the CPU engine: building an engine, running it, checking it."""
+"""Builds, runs and checks CPU engines."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ def cpu_engine(model: Transformer, precision: Precision) -> CpuEngine:
 
 
 def run(engine: Engine, jobs: Iterable[Job]) -> dict[int, Outcome]:
-    """The outcomes of jobs that join as soon as they fit."""
+    """Return the outcomes of jobs that join as soon as they fit."""
     waiting = deque(jobs)
     outcomes: dict[int, Outcome] = {}
     while waiting or engine.busy:
@@ -34,7 +34,7 @@ def run(engine: Engine, jobs: Iterable[Job]) -> dict[int, Outcome]:
 
 
 class ConcurrentRun(NamedTuple):
-    """The outcomes of jobs that joined, were interrupted and left at random."""
+    """The outcomes of jobs that joined, were interrupted and were cancelled at random."""
 
     outcomes: dict[int, Outcome]
     cancelled: set[int]
@@ -49,7 +49,7 @@ def run_concurrently(
     leaving: float,
     after_step: Callable[[], None] = lambda: None,
 ) -> ConcurrentRun:
-    """Run jobs in random order: some join before a step, one leaves before a share of them."""
+    """Run jobs in random order; jobs join before each step, and one is cancelled before some steps."""
     waiting = [jobs[index] for index in choose.permutation(len(jobs))]
     in_flight: set[int] = set()
     result = ConcurrentRun({}, set(), 0)
@@ -74,12 +74,12 @@ def run_concurrently(
 
 
 def alone(engine: Engine, jobs: Sequence[Job]) -> dict[int, Outcome]:
-    """The outcomes of jobs, one after the other."""
+    """Return the outcomes of jobs, run one after the other."""
     return {job.id: run(engine, [job])[job.id] for job in jobs}
 
 
 def check_empty(engine: CpuEngine) -> None:
-    """All pages, rows and slots are free, and each page once."""
+    """Check that all pages, rows and slots are free, and each page once."""
     pages, slots, capacity = engine._pages, engine._slots, engine._capacity
     assert not engine.busy
     assert not slots.active.any()
@@ -90,7 +90,7 @@ def check_empty(engine: CpuEngine) -> None:
 
 
 def check_pages(engine: CpuEngine) -> None:
-    """No page belongs to two sentences, or to one and is free."""
+    """Check that every page is either free or of one sentence."""
     pages, slots = engine._pages, engine._slots
     owned = [
         page

@@ -1,4 +1,4 @@
-"""Constrained search answers as the reference, and with the same bits in any company."""
+"""Constrained search answers as the reference, with the same bits in any batch."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The engine answers as the reference, and with the same bits in any company."""
+"""The engine answers as the reference, with the same bits in any batch."""
 
 import threading
 
@@ -92,7 +92,7 @@ def test_int8_is_near_the_reference(make_speaker: MakeModel) -> None:
     assert np.mean(same) > 0.8
 
 
-# The same bits in any company
+# The same bits in any batch
 
 
 @PRECISIONS

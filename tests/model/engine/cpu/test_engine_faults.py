@@ -33,7 +33,7 @@ def test_nan_fails_the_sentence_that_it_is_in_and_no_other(
     weights.source_embedding.values[7, 3] = spoilt
     poisoned = {job.id for job in jobs if 7 in job.source_ids}
     assert 5 < len(poisoned) < 35
-    for _ in range(2):  # rows, pages and slots that were spoilt are used again
+    for _ in range(2):  # rows, pages and slots with NaN are reused
         outcomes = run(engine, jobs)
         for job_id in poisoned:
             assert isinstance(outcomes.pop(job_id), NumericalError)
@@ -70,12 +70,12 @@ def test_nan_in_one_hypothesis_fails_a_sentence(
     assert len(meets) > 5
     for job_id in meets:
         assert isinstance(outcomes.pop(job_id), NumericalError)
-    for job_id, outcome in outcomes.items():  # another may have met it on the way
+    for job_id, outcome in outcomes.items():  # another may have produced it in between
         assert isinstance(outcome, NumericalError) or outcome == expected[job_id]
 
 
 def raises(error: BaseException, after: int) -> Callable[..., Any]:
-    """Stands for `occupy` that many times, or for nothing."""
+    """Return a replacement of `occupy` that raises after this many calls."""
     calls = iter(range(after))
 
     def fail(*arguments: Any) -> Any:

@@ -84,7 +84,7 @@ TERMS = (
 def test_terms_come_after_it(model: Transformer, first_id: int) -> None:
     choose = np.random.default_rng(1)
     edges = PieceEdges(choose.random(150) < 0.5, choose.random(150) < 0.5)
-    edges.behind[30], edges.behind[31] = False, True  # nothing is glued to a language
+    edges.behind[30], edges.behind[31] = False, True  # nothing is joined to a language token
     engine = CpuEngine(model.config, pack_model(model, "float32"), edges)
     for beam, limit in ((1, None), (4, 12), (4, 4)):
         options = SearchOptions(

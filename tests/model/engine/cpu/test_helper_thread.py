@@ -20,7 +20,7 @@ from tests.model.make_model import MakeModel
 
 @pytest.fixture(autouse=True)
 def _no_other_engine_has_work() -> Iterator[None]:
-    """Engines that other tests left with jobs, until they are collected."""
+    """Collect engines that other tests left with jobs."""
     gc.collect()
     assert BUSY_ENGINES.count[0] == 0
     yield
@@ -30,7 +30,7 @@ def _no_other_engine_has_work() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def large(make_model: MakeModel) -> Transformer:
-    """A model whose output projection and feed-forward network are large enough to share."""
+    """A model whose output projection and feed-forward network are large enough for two threads."""
     return make_model(d_model=64, d_ff=4200, source_vocab_size=4300, target_vocab_size=4300)
 
 

@@ -1,4 +1,4 @@
-"""Logits processors and sampling: both engines answer as the reference, whatever the company."""
+"""Logits processors and sampling: both engines answer as the reference, in any batch."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -77,7 +77,7 @@ def test_found_translations_have_equal_scores(model: Transformer, precision: Pre
 
 @PRECISIONS
 def test_pairs_score_together_as_alone(model: Transformer, precision: Precision) -> None:
-    """Pairs of any lengths, in any order; also if the engine lacks rows for all at once."""
+    """Pairs of any lengths in any order, also if the engine lacks rows for all at once."""
     engine = cpu_engine(model, precision)
     choose = np.random.default_rng(5)
     n_tokens = model.config.target_vocab_size

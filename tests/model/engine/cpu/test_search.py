@@ -8,7 +8,7 @@ FIRST_ROW = 3
 
 
 def sentence(live: list[float], log_probs: list[list[float]]) -> tuple[Slots, Candidates]:
-    """Fill slot 1 with these live hypotheses and the continuations of each."""
+    """Fill slot 1 with live hypotheses and the continuations of each."""
     slots, candidates = make_slots(2, 8), make_candidates(10, 2, 8)
     slots.n_live[1] = len(live)
     slots.live[1, : len(live)] = live

@@ -41,7 +41,7 @@ def draw_shortlist(model: Transformer, seed: int = 0) -> Shortlist:
 
 
 def with_shortlist(jobs: list[Job], shortlist: Shortlist, every: int = 1) -> list[Job]:
-    """Every so many jobs search among their candidates."""
+    """Give the shortlist to one job in `every`."""
     return [
         replace(job, options=replace(job.options, shortlist=shortlist)) if i % every == 0 else job
         for i, job in enumerate(jobs)
@@ -97,7 +97,7 @@ def test_a_list_of_all_tokens_changes_no_bit(make_model: MakeModel) -> None:
 
 
 def test_codes_of_an_embedding_are_the_columns_of_the_output(make_model: MakeModel) -> None:
-    """The fast copy and the general one are of the same bytes."""
+    """The fast and the general copy have the same bytes."""
     model = rounded(make_model(**LARGE))
     tensors = {name: tensor.detach().numpy() for name, tensor in model.named_parameters()}
     name = "source_embedding.weight"

@@ -30,7 +30,7 @@ SHAPES = ("post-norm, ReLU", "a recurrent decoder")
 def streamed(
     engine: Engine, jobs: list[Job]
 ) -> tuple[dict[int, Outcome], dict[int, list[list[int]]]]:
-    """Outcomes and partial results of jobs, one of which joins at each step."""
+    """Return outcomes and partial results of jobs, one of which joins at each step."""
     waiting = [replace(job, stream=True) for job in jobs]
     outcomes: dict[int, Outcome] = {}
     prefixes: dict[int, list[list[int]]] = {job.id: [] for job in jobs}
@@ -120,7 +120,7 @@ def test_only_streaming_jobs_report_progress_and_shorten_steps(endless: Transfor
         ([[5, 6, 7]], [], 1, [5, 6, 7]),
         ([[5, 6, 7], [5, 6, 8]], [[5, 1]], 1, [5]),
         ([[5, 6, 7], [5, 6, 8]], [[5, 6, 1]], 1, [5, 6]),
-        ([[5, 6, 7], [5, 6, 8]], [[5, 6, 1], [9, 1]], 1, [5, 6]),  # the second is not to be best
+        ([[5, 6, 7], [5, 6, 8]], [[5, 6, 1], [9, 1]], 1, [5, 6]),  # the second must not be best
         ([[5, 6, 7], [5, 6, 8]], [[5, 6, 1], [9, 1]], 2, []),
         ([[5, 6, 7], [5, 6, 8]], [[1]], 1, []),
     ],

@@ -1,4 +1,4 @@
-"""Shared by the tests of the torch engine."""
+"""Builds and runs torch engines."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def torch_engine(
 def expected_hypotheses(
     model: Transformer, job: Job, edges: PieceEdges | None = None
 ) -> list[Hypothesis]:
-    """The result of the reference engine, with or without terms."""
+    """Return the hypotheses of the reference engine, with or without terms."""
     if not job.options.constraints:
         return reference(model, job)
     edges = edges or PieceEdges.none(model.config.target_vocab_size)
@@ -34,7 +34,7 @@ def expected_hypotheses(
 
 
 def tokens_of(outcomes: dict[int, Outcome]) -> dict[int, list[tuple[int, ...]]]:
-    """The tokens of all hypotheses."""
+    """Return the tokens of all hypotheses."""
     return {
         job_id: [one.ids for one in outcome]
         for job_id, outcome in outcomes.items()
@@ -52,5 +52,5 @@ def token_by_token(engine: TorchEngine) -> dict[int, Outcome]:
 
 
 def slots_in_use(engine: TorchEngine) -> Sequence[int]:
-    """Slots that the next step takes, of each batch."""
+    """Return the slots of the next step of each batch."""
     return [batch._slots.n_used for batch in engine._batches.values() if batch]

@@ -156,7 +156,7 @@ def test_long_sentences_have_slots_of_their_own_which_go_with_them(
 
 
 class Syncs(TorchDispatchMode):
-    """Counts operations for which the host waits for the device, by name."""
+    """Counts operations that make the host wait for the device, by name."""
 
     NAMES = ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal", "unique")
 

@@ -1,4 +1,4 @@
-"""The engine finds what the reference finds, in any company."""
+"""The engine answers as the reference, in any batch."""
 
 from dataclasses import replace
 from typing import Any
@@ -112,7 +112,7 @@ def test_it_streams_what_the_reference_does(
     for job in jobs:
         check_same(outcomes[job.id], expected_hypotheses(model, job, edges))
         by_reference = streamed(EagerEngine(model, edges=edges), [job])[1][job.id]
-        if job.options.traits.forces_end:  # the end is not waited for
+        if job.options.traits.forces_end:  # the engine does not wait for the end
             assert prefixes[job.id] in (by_reference, by_reference[:-1])
         else:
             assert prefixes[job.id] == by_reference
@@ -139,7 +139,7 @@ def test_half_precision_is_near_the_reference(make_speaker: MakeModel, dtype: to
 def test_logits_of_half_precision_are_compared_in_float32(
     make_speaker: MakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a product as GPUs have it; in bfloat16, the best two of these would often be equal."""
+    """With products as on GPUs; in bfloat16, the best two would often be equal."""
 
     def widening(a: torch.Tensor, b: torch.Tensor, *, out_dtype: torch.dtype) -> torch.Tensor:
         return a.to(out_dtype) @ b.to(out_dtype)

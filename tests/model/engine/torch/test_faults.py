@@ -23,7 +23,7 @@ def test_nan_in_a_source(make_speaker: MakeModel, spoilt: float) -> None:
     poisoned = {job.id for job in jobs if 7 in job.source_ids}
     assert 3 < len(poisoned) < 27
     engine = torch_engine(model)
-    for _ in range(2):  # slots that were spoilt are used again
+    for _ in range(2):  # slots with NaN are reused
         outcomes = run(engine, jobs)
         for job_id in poisoned:
             if jobs[job_id].options.max_target_tokens != 1:  # a forced end needs no model
@@ -53,7 +53,7 @@ def test_nan_in_the_embedding_of_a_produced_token(make_speaker: MakeModel) -> No
     engine = torch_engine(model)
     for _ in range(2):
         outcomes = run(engine, jobs)
-        for job_id, outcome in outcomes.items():  # one that did not say it may have met it
+        for job_id, outcome in outcomes.items():  # other sentences may have produced it in between
             assert isinstance(outcome, NumericalError) or (
                 job_id not in meets and tokens_of({0: outcome}) == tokens_of({0: expected[job_id]})
             )

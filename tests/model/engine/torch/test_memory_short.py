@@ -1,4 +1,4 @@
-"""Memory that is too short splits and defers work, and fails only what does not fit alone."""
+"""A shortage of memory splits and defers work, and fails only jobs that do not fit alone."""
 
 import itertools
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ def error(request: pytest.FixtureRequest) -> Exception:
 
 @pytest.fixture(params=[1, 3])
 def most(request: pytest.FixtureRequest) -> int:
-    """Sentences at once that there is memory for."""
+    """Return the number of sentences that fit into memory."""
     return int(request.param)
 
 
@@ -182,7 +182,7 @@ def test_a_step_is_repeated_whichever_of_its_allocations_fails(
 
 
 def test_unfit_sentences_wait(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state of two slots at most can be had."""
+    """There is memory for a state of at most two slots."""
     jobs = jobs_of(model)
     expected = tokens_of(run(torch_engine(model), jobs))
     empty = State.empty

@@ -1,4 +1,4 @@
-"""The engine's smaller parts, by hand."""
+"""Smaller parts of the engine."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Steps of usual sizes are recorded before the first job, where the device has graphs."""
+"""Steps of common sizes are recorded before the first job if the device has graphs."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from tests.model.make_model import MakeModel
 
 
 class FakeGraphs:
-    """A recorder. As with graphs, a replay uses the recorded arguments."""
+    """A fake recorder. As with graphs, a replay uses the recorded arguments."""
 
     def __init__(self, error: Exception | None = None, after: int = 0) -> None:
         self.n_recorded = 0
@@ -71,7 +71,7 @@ def test_a_job_longer_than_prepared_leaves_recorded_graphs(endless: Transformer)
     engine = prepared(endless, graphs)
     for job in (limited(0, 40, beam=2, source=(5, 3, 1)), limited(1, 9, beam=2, source=(5, 4, 1))):
         check_same(run(engine, [job])[job.id], expected_hypotheses(endless, job))
-    assert graphs.n_recorded == 12 + 6  # those of the long one have a batch of their own
+    assert graphs.n_recorded == 12 + 6  # those of the long job have a separate batch
 
 
 def test_graphs_that_do_nothing_are_not_used(
@@ -122,7 +122,7 @@ def test_an_engine_that_cannot_record_serves(endless: Transformer, error: Except
     outcomes = run(engine, jobs)
     for job in jobs:
         check_same(outcomes[job.id], expected_hypotheses(endless, job))
-    # Short memory may pass; an operation that cannot be recorded stays one.
+    # A shortage of memory is temporary; an operation that cannot be recorded is not.
     assert (graphs.n_recorded > 5) == isinstance(error, torch.OutOfMemoryError)
 
 

@@ -1,4 +1,4 @@
-"""Only hypotheses that may still come among the n best are computed, on a CPU."""
+"""Only hypotheses that may still be among the n best are computed, on a CPU."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,12 @@ def test_hopeful_hypotheses_by_hand(rule: Rule | None, n_expected: list[int]) ->
     history.start(0, options, limit=5)
     history.start(1, options, limit=5)
     history.live[1] = [-1, -2, -2.5, -4]
-    history.score[1] = [-0.5, -4, -6, -np.inf]  # the second best is that of the last alive
+    history.score[1] = [
+        -0.5,
+        -4,
+        -6,
+        -np.inf,
+    ]  # the second-best score equals that of the last live one
     assert history.hopeful(0, 3).sum(axis=1).tolist() == n_expected
     assert history.hopeful(1, 2).sum() == n_expected[1]
     history.active[1] = False
@@ -68,7 +73,7 @@ def test_a_sentence_starts_in_one_row(
 
 
 def test_empty_turns_compute_nothing(endless: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slots that are decoded in turns may be empty throughout a turn."""
+    """A turn may consist of empty slots."""
     engine = torch_engine(endless)
     jobs = [limited(n, 20, beam=2, source=(5, 3 + n, 1)) for n in range(8)]
     engine.admit(jobs)

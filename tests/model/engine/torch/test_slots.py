@@ -1,4 +1,4 @@
-"""Which jobs fit, which slots they occupy, and the sizes of shapes."""
+"""Capacity, slots, and sizes of shapes."""
 
 import pytest
 from hypothesis import given

@@ -15,7 +15,7 @@ from tests.model.make_model import MakeModel
 
 PRECISIONS = pytest.mark.parametrize("precision", get_args(Precision))
 N_ROWS = 8 * LOGIT_ROWS + 6
-"""More than are multiplied at once, eight times over."""
+"""More than eight blocks of a product."""
 
 
 def make_weights(
@@ -101,7 +101,7 @@ def test_probable_padding_is_not_chosen(make_model: MakeModel, precision: Precis
     assert weights.shape.pad_id == 0
     tokens, log_probs = predicted(weights, draw_rows(weights), np.full(N_ROWS, 8))
     assert (tokens[:, :8] > 0).all()
-    assert (log_probs[:, :8] < -10).all()  # it has its share of the probability
+    assert (log_probs[:, :8] < -10).all()  # it is part of the softmax
 
 
 @PRECISIONS

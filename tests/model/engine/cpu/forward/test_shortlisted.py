@@ -27,7 +27,7 @@ def test_copied_columns_are_those_of_the_candidates(precision: Precision, has_co
     slots.columns[1] = columns.record
     copy_columns(weights, slots, 1)
     whole = unpacked(weights.output, 0, 300, config.d_model)
-    # Its padding is zero bytes, which stand for −128 where 128 is added: their outputs are −∞.
+    # Padding is zero bytes, which mean −128 where 128 is added: their outputs are −∞.
     found = unpacked(columns.columns, 0, columns.columns.bias.shape[1], config.d_model)
     np.testing.assert_array_equal(found[: len(ids)], whole[ids])
     np.testing.assert_array_equal(

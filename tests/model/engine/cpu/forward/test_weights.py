@@ -11,7 +11,7 @@ from tests.model.engine.cpu.matrices import normal
 
 
 def addresses(weights: Weights) -> dict[int, tuple[str, Linear, int]]:
-    """All maps of a model by the address of their weights, with their names and layers."""
+    """Return all linear maps by the address of their weights, with names and layers."""
     maps = {"output": weights.output}
     for stack in ("encoder", "decoder", "cross"):
         fields = getattr(weights, stack)._asdict()
@@ -24,7 +24,7 @@ def addresses(weights: Weights) -> dict[int, tuple[str, Linear, int]]:
 
 
 def in_order(weights: Weights) -> Iterator[str]:
-    """Go from each map to the one that is fetched meanwhile, until one comes a second time."""
+    """Follow each map to the one that is prefetched, until one repeats."""
     at, found, seen = weights.encoder.qkv.weight.ctypes.data, addresses(weights), set[int]()
     while at not in seen:
         seen.add(at)

@@ -1,4 +1,4 @@
-"""Arrays that take memory where they are written, also where the process has memory to reuse."""
+"""Arrays take memory only where they are written, even if the process has free memory."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ ROWS, ROW = 4096, 4096
 
 
 def resident() -> int:
-    """Bytes of this process that belong to no file."""
+    """Return the anonymous memory of this process in bytes."""
     status = Path("/proc/self/status").read_text("utf-8").splitlines()
     return next(1024 * int(line.split()[1]) for line in status if line.startswith("RssAnon:"))
 

@@ -18,7 +18,7 @@ from model.engine.cpu.kernels.compiling.overloads import KernelCache
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where caches are kept, here; temporary folders, too."""
+    """The folder of caches and temporary folders of these tests."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
@@ -136,7 +136,7 @@ assert double(21) == 42
 
 @dataclass
 class Processes:
-    """Runs a file with a kernel, in processes with a cache and temporary files of their own."""
+    """Runs a file with a kernel in processes with their own cache and temporary folder."""
 
     folder: Path
 
@@ -233,7 +233,7 @@ def test_a_folder_that_cannot_be_written_costs_a_compilation(processes: Processe
 
 
 def test_processes_add_to_one_index_at_the_same_time(processes: Processes) -> None:
-    """An entry may be lost, and is compiled again; none may have the code of another."""
+    """An entry may be lost and compiled again; none may have the code of another."""
     text = "for x in map(eval, sys.argv[1:]): assert double(x) == x + x\n"
     file = processes.write("there", KERNEL + text)
     values = ("2.5", "2j", "True")
@@ -298,7 +298,7 @@ assert codes.tolist() == [[-127, 64]], codes
 
 @pytest.mark.parametrize("use", [KERNEL_OF_THE_ENGINE, KERNEL_OF_TRAINING])
 def test_kernels_work_where_nothing_is_kept(tmp_path: Path, use: str) -> None:
-    """Run in a process of its own, since the folder is chosen once, as for a container's user."""
+    """Run in a separate process, since the folder is chosen once."""
     file = tmp_path / "kernel.py"
     file.write_text(
         "import tempfile\n"
@@ -311,7 +311,7 @@ def test_kernels_work_where_nothing_is_kept(tmp_path: Path, use: str) -> None:
 
 
 def test_a_process_whose_cache_cannot_grow_names_the_folder_and_works(tmp_path: Path) -> None:
-    """A limit on the size of files stands for a full disk, which needs a mounted one."""
+    """A limit on file sizes simulates a full disk."""
     file = tmp_path / "kernel.py"
     file.write_text(KERNEL)
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path)}

@@ -62,7 +62,7 @@ def test_layer_norm_keeps_nan_within_its_row() -> None:
 
 
 ACTIVATIONS: dict[int, Callable[[Tensor], Tensor]] = {
-    RELU: lambda x: x,  # a floor of the product before
+    RELU: lambda x: x,  # a minimum of the previous product
     GELU: functional.gelu,
     SWISH: functional.silu,
     QUICK_GELU: lambda x: x * torch.sigmoid(1.702 * x),

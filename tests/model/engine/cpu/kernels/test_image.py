@@ -1,4 +1,4 @@
-"""Kernels that numba has compiled run in processes that do not import it."""
+"""Kernels compiled by numba run in processes without it."""
 
 import os
 import platform

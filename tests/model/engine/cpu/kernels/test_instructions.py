@@ -1,4 +1,4 @@
-"""Which instruction a processor gets, and what LLVM makes of it for processors not at hand."""
+"""The instruction chosen for each processor, and the code LLVM generates for other processors."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def test_the_best_instruction_of_an_x86_processor_is_chosen(features: str, name:
     ("processor", "features", "name"),
     [
         ("cortex-a72", "+neon", "portable"),
-        ("cortex-a76", "+neon", "sdot"),  # LLVM's list names neither feature
+        ("cortex-a76", "+neon", "sdot"),  # LLVM lists neither feature
         ("neoverse-n1", "+neon", "sdot"),
         ("neoverse-v1", "+neon", "smmla"),
         ("apple-m1", "", "sdot"),
@@ -94,7 +94,7 @@ for pack in pack_int8, pack_float32:
 
 
 def test_products_have_the_same_bits_on_every_kind_of_processor() -> None:
-    """With VNNI, without it, and with AVX2 alone, as far as this processor can run them."""
+    """With VNNI, without it, and with AVX2 only, as far as this processor supports them."""
     found = {}
     for target in filter(runs_here, family()):
         environment = {"PYTHONPATH": os.pathsep.join(sys.path), "KERNEL_TARGET": target.name}
@@ -106,7 +106,7 @@ def test_products_have_the_same_bits_on_every_kind_of_processor() -> None:
 
 
 def inner_loop(instruction: Instruction, triple: str, processor: str, n_rows: int) -> Counter[str]:
-    """Mnemonics in the longest loop of a tile's products, as LLVM compiles it."""
+    """Return the mnemonics of the longest loop of a tile's products."""
     module = ir.Module()
     module.triple = triple
     x_type = ir.IntType(instruction.bits).as_pointer()
@@ -175,7 +175,7 @@ def test_a_tile_of_four_rows_keeps_its_sums_in_registers(
 ) -> None:
     found = inner_loop(BY_NAME[name], triple, processor, n_rows=4)
     assert {mnemonic: found[mnemonic] for mnemonic in products} == products
-    # Memory is only read: weights, widened where need be, and a group of each row.
+    # Memory is only read: weights, widened if necessary, and a group of each row.
     kinds = r"vmovdq.*|vpmovsxbw|vpbroadcastd|ld.*"
     assert sum(n for mnemonic, n in found.items() if re.fullmatch(kinds, mnemonic)) <= loads
     assert not any(re.match(r"st|push|movap", mnemonic) for mnemonic in found)

@@ -20,7 +20,7 @@ exec(sys.argv[1])
 
 
 def run(tmp_path: Path, text: str, **variables: str) -> str:
-    """Run Python with kernels in a cache of its own; return its log."""
+    """Run Python with a separate kernel cache; return its log."""
     file = tmp_path / "kernel.py"
     file.write_text(KERNELS)
     environment = os.environ | {
@@ -39,7 +39,7 @@ def run(tmp_path: Path, text: str, **variables: str) -> str:
 def test_the_first_compilation_is_announced_and_all_are_kept(tmp_path: Path) -> None:
     """A constant is compiled as any number.
 
-    Inner kernels have no wrapper; one that Python calls is compiled again with one, and kept so.
+    Inner kernels have no wrapper; one called from Python is compiled and cached again with one.
     """
     [line] = run(
         tmp_path,
@@ -55,7 +55,7 @@ def test_the_first_compilation_is_announced_and_all_are_kept(tmp_path: Path) -> 
 
 
 def test_kernels_may_be_compiled_for_another_processor(tmp_path: Path) -> None:
-    """They do nothing here; afterwards this processor compiles its own beside them."""
+    """They are not usable here; afterwards, kernels for this processor are compiled in addition."""
     text = (
         "from model.engine.cpu.kernels.target import ONLY_COMPILES, TARGET\n"
         "assert six(2) == (1 if ONLY_COMPILES else 6)\n"

@@ -60,7 +60,7 @@ def test_each_piece_is_claimed_once_and_none_beyond() -> None:
     assert claim(queue) == -1
     publish(queue, 3)
     assert [claim(queue) for _ in range(5)] == [0, 1, 2, -1, -1]
-    publish(queue, 2)  # void claims of the product before do not count
+    publish(queue, 2)  # void claims of the previous product do not count
     assert [claim(queue) for _ in range(3)] == [0, 1, -1]
     for _ in range(2):
         complete(queue)

@@ -65,7 +65,7 @@ def weighted(
 
 
 def padded_with(value: float, x: Floats, at: int) -> Floats:
-    """x from index `at` on, among other numbers, which must not matter."""
+    """Place x at index `at` among other numbers, which must not matter."""
     whole = np.full(at + len(x) + 16, value, np.float32)
     whole[at : at + len(x)] = x
     return whole
@@ -160,7 +160,7 @@ def test_dot_products_with_rows_wherever_they_are(n: int, width: int) -> None:
     exact = rows[places[2:], 11 : 11 + width].astype(np.float64) @ x[7:].astype(np.float64)
     np.testing.assert_allclose(out[:n], 0.25 * exact, rtol=1e-5, atol=1e-5)
     assert (out[n + -n % 16 :] == 7).all()
-    # One alone has the same bits.
+    # A single one has the same bits.
     for s in range(n):
         alone = np.zeros(16, np.float32)
         dots(x, 7, rows, 11, places, 2 + s, alone, 1, width, 100, np.float32(0.25))
@@ -181,7 +181,7 @@ def test_weighted_sums_of_rows_wherever_they_are(n: int) -> None:
 
 
 def in_order(terms: NDArray[np.float64]) -> np.float32:
-    """Their sum as every processor adds: in 64 parts, which are added by halves, then the rest."""
+    """Sum as on every processor: 64 partial sums, added pairwise by halves, then the rest."""
     whole = len(terms) // 64 * 64
     parts = np.zeros(64, np.float64)
     for start in range(0, whole, 64):

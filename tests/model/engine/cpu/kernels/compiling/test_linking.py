@@ -36,7 +36,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def run(program: Path, large: int) -> tuple[list[str], bool]:
-    """Return which loaded kernels call which by address, and whether anything was compiled."""
+    """Return the calls by address between loaded kernels, and whether anything was compiled."""
     folder = program.parent / "cache"
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(folder)}
     done = subprocess.run(
@@ -47,10 +47,10 @@ def run(program: Path, large: int) -> tuple[list[str], bool]:
 
 
 def test_a_large_kernel_is_called_by_its_address_and_all_else_is_inlined(program: Path) -> None:
-    """A kernel that no module names cannot be found when its caller is loaded: it is inlined."""
+    """A kernel that no module names cannot be found when its caller is loaded, so it is inlined."""
     assert run(program, large=0) == (["four double", "five four"], True)
     assert run(program, large=0) == (["four double", "five four"], False)
-    # Where a kernel is compiled again, its callers are too.
+    # If a kernel is compiled again, so are its callers.
     for file in program.parent.rglob("kernel.double*"):
         file.unlink()
     assert run(program, large=0) == (["four double", "five four"], True)

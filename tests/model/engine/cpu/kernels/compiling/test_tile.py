@@ -1,4 +1,4 @@
-"""Every instruction that this processor has gives the integers of all others."""
+"""All instructions of this processor give the same integers."""
 
 import itertools
 from collections.abc import Callable
