@@ -45,8 +45,8 @@ _SIGNS = [".", ",", "?", "!", "-", "(", ")", ":", "%", "&apos;", "&quot;", "the"
 
 
 def write_bpe_package(folder: Path, **metadata: Any) -> Path:
-    """Write a package with BPE codes: the tokens of the model are letters, within and at the end of
-    a word, and some of the codes and signs."""
+    """Write a package with BPE codes: the model's tokens are letters, inside and at the end of
+    words, some merges, and signs."""
     write_package(folder, **metadata)
     (folder / "sentencepiece.model").unlink()
     (folder / "bpe.model").write_text(CODES)

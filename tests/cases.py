@@ -1,4 +1,4 @@
-"""Tables of cases that are kept as JSON beside the module of their test."""
+"""Tables of cases, as JSON next to the test module."""
 
 import json
 from pathlib import Path
@@ -6,5 +6,5 @@ from typing import Any
 
 
 def cases(module: str, table: str) -> Any:
-    """A table of `test_x.json` for the module `test_x.py`, which passes its `__file__`."""
+    """Return a table of `test_x.json`; the module `test_x.py` passes its `__file__`."""
     return json.loads(Path(module).with_suffix(".json").read_text("utf-8"))[table]

@@ -19,8 +19,8 @@ from model.training.data.vocabulary import train_tokenizer
 from model.transformer.config import PRESETS, vocabulary_fields
 from model.transformer.transformer import Transformer
 
-# How long an example takes depends on the machine's other work. A commit always tries the same
-# examples, so that a failure belongs to its change; --hypothesis-profile search tries others.
+# No deadline, since other work on the machine delays examples. Examples are the same for a commit,
+# so that failures are due to changes; --hypothesis-profile search tries others.
 settings.register_profile(
     "search", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -83,8 +83,8 @@ def _write_checkpoint(
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine as a test, for at most 100 seconds.
 
-    Its event loop is its own, or that of the fixture `runner`. Fixtures that are asynchronous
-    context managers are entered, but for clients, which are open.
+    It has its own event loop, or that of the fixture `runner`. Fixtures that are asynchronous
+    context managers are entered, except clients, which are open.
     """
     test = pyfuncitem.obj
     if not inspect.iscoroutinefunction(test):
@@ -111,28 +111,28 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[asyncio.Runner]:
-    """An event loop for coroutines among a module's tests that share what runs in it."""
+    """An event loop for a module's coroutine tests with shared fixtures."""
     with asyncio.Runner() as runner:
         yield runner
 
 
 @pytest.fixture(scope="session")
 def kernels() -> None:
-    """The default engine's kernels are compiled, so that no server's start waits for that."""
+    """Compile the default engine's kernels, so that starting servers do not wait for it."""
     compile_kernels("int8")
 
 
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint with random weights and both directions; tests must leave it as it is."""
+    """A checkpoint with random weights and both directions; tests must not change it."""
     return _write_checkpoint(tmp_path_factory.mktemp("checkpoints") / "tiny", DIRECTIONS, seed=1)
 
 
 @pytest.fixture(scope="session")
 def row_of_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """French to English and back, English to German; tests must leave them as they are.
+    """French to English and back, English to German; tests must not change them.
 
-    What the first says has words, for the second to read.
+    The first produces words, which the second can read.
     """
     parent = tmp_path_factory.mktemp("row")
     return (

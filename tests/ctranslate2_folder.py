@@ -1,4 +1,4 @@
-"""Small random models in CTranslate2's format, of every shape that its converters make."""
+"""Small random models in CTranslate2's format, of every kind that its converters write."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ def random_spec(family: Family, seed: int = 0, **options: Any) -> TransformerSpe
     def fill_norm(norm: Any) -> None:
         norm.gamma, norm.beta = 1 + normal(D_MODEL), normal(D_MODEL)
 
-    # Positions outweigh the tokens, so that translations do not repeat one token for ever.
+    # Positions outweigh tokens, so that translations do not repeat one token endlessly.
     source = normal(len(tokens), D_MODEL, scale=0.15)
     target = source if family.shared else normal(len(targets), D_MODEL, scale=0.15)
     for side, table, inner in ((spec.encoder, source, 48), (spec.decoder, target, 40)):

@@ -1,4 +1,4 @@
-"""Writes models in Marian's binary format with random weights, in the shapes of Firefox's."""
+"""Writes random models in Marian's binary format, with the shapes of Firefox models."""
 
 import gzip
 import hashlib
@@ -44,7 +44,7 @@ def word_vocabulary(n_pieces: int) -> bytes:
 
 
 def options(shape: Mapping[str, int], *, shared: bool, **changed: Any) -> dict[str, Any]:
-    """Return the options that Firefox's students are trained with."""
+    """Return the options with which Firefox models are trained."""
     return {
         "type": "transformer", "transformer-heads": 8, "transformer-decoder-autoreg": "rnn",
         "dec-cell": "ssru", "transformer-ffn-activation": "relu", "transformer-ffn-depth": 2,
@@ -83,7 +83,7 @@ def parameters(
     def feed_forward(name: str) -> None:
         normal(f"{name}_W1", width, inner, width**-0.5)
         normal(f"{name}_b1", 1, inner, 0.05)
-        # Large, or the residual makes a tied output repeat the previous token.
+        # Large, since else the residual makes a tied output repeat the previous token.
         normal(f"{name}_W2", inner, width, 4 * inner**-0.5)
         normal(f"{name}_b2", 1, width, 0.05)
         norm(f"{name}_ffn")
@@ -162,7 +162,7 @@ def shortlist(
 ) -> bytes:
     """Return the content of lex.*.bin with random candidates of every source token.
 
-    always  [n_source], a candidate that each token has in any case
+    always  [n_source], a candidate that each token always has
     """
     rng = np.random.default_rng(seed)
     lists = [np.unique(rng.choice(n_target, rng.integers(0, 12))) for _ in range(n_source)]
@@ -189,7 +189,7 @@ def write_model(
     seed: int = 0,
     with_shortlist: bool = False,
 ) -> Path:
-    """Write a folder with one model: `vocabularies` are one SentencePiece model, or one a side."""
+    """Write a folder with a model: `vocabularies` are one SentencePiece model, or one per side."""
     folder.mkdir(parents=True, exist_ok=True)
     shared = len(vocabularies) == 1
     tensors = parameters(SHAPES[shape], *n_pieces, shared=shared, seed=seed)
@@ -205,7 +205,7 @@ def write_model(
 
 
 def empty_shortlist(n_pieces: int) -> bytes:
-    """Return a shortlist of the first 50 pieces, with no others for any word."""
+    """Return a shortlist of the first 50 pieces for every word."""
     words = [50, 50, n_pieces + 1, 0, *[0] * (n_pieces + 1)]
     checksum = 0
     for word in words:

@@ -1,11 +1,11 @@
-"""The paper's modules with the arithmetic of fxtranslate, to compare answers to the last token.
+"""The paper's modules with the arithmetic of fxtranslate, for exact comparisons.
 
 Firefox quantises the input of a product by a multiplier a in the model's file. An engine that adds
-in another order, or computes a sine, e^x or a quotient differently in the last bit, rounds an
-activation between two steps the other way now and then, and a model with random weights then takes
-other tokens. So here sums run from the first term to the last, and functions are those of
-fxtranslate 0.5.0 on a processor with AVX2: pairs of products are added in 16 bits, which saturates,
-where the inner dimension is a multiple of 32, but not among the candidates of a shortlist.
+in another order, or computes a sine, e^x or a quotient differently in the last bit, sometimes
+rounds an activation to the other integer, and a model with random weights then chooses other
+tokens. Therefore sums here run from the first term to the last, and functions are those of
+fxtranslate 0.5.0 on a processor with AVX2: pairs of products are added in 16 bits, with saturation,
+if the inner dimension is a multiple of 32, except among the candidates of a shortlist.
 """
 
 from pathlib import Path
@@ -171,7 +171,7 @@ def static_model(checkpoint: Checkpoint, path: Path) -> Transformer:
     model.source_embedding = _Embedding(matrix(source))  # type: ignore[assignment]
     model.target_embedding = _Embedding(matrix(target))  # type: ignore[assignment]
     model.positions.table = _positions(*model.positions.table.shape)
-    # The row of <pad>, which the file lacks, is never chosen.
+    # <pad>, whose row the file lacks, is never chosen.
     bias, n_pad = model.output.bias, 1
     assert bias is not None
     output = product(target, bias[:-n_pad], is_exact=checkpoint.shortlist is not None)

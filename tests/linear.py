@@ -1,11 +1,11 @@
-"""Whether time grows in proportion to the input, on a machine that may have other work."""
+"""Checks that time is linear in the size of the input, also on a busy machine."""
 
 import time
 from collections.abc import Callable
 
 TIMES = 8
 TOLERANCE = 3.0
-"""A quadratic function takes `TIMES` times as long as a linear one, so it does not pass."""
+"""A quadratic function takes `TIMES` times as long as a linear one, and so fails."""
 
 MEASURABLE = 0.02
 """Seconds below which nothing is compared."""
@@ -14,9 +14,9 @@ TRIALS = 3
 
 
 def assert_linear(work: Callable[[int], object], size: int) -> None:
-    """The best time of `work(size)` is less than `TOLERANCE · TIMES` that of an eighth of it.
+    """Assert that the best time of `work(size)` is less than `TOLERANCE · TIMES` that of an eighth.
 
-    Times are of the processor, in this thread; other threads and processes hardly affect them.
+    Processor time of this thread is measured, which other threads and processes hardly affect.
     """
     work(1)  # caches, compiled expressions
     small = min(_seconds(work, max(size // TIMES, 1)) for _ in range(TRIALS))

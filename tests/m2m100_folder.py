@@ -18,7 +18,7 @@ from tests.marian_folder import SIZES, SOURCE_WORDS, TARGET_WORDS, write_json
 MakeMultilingual = Callable[..., Path]
 Kind = Literal["m2m100", "nllb", "wmt21"]
 MADE_UP = 8
-"""Ids behind M2M-100's languages; NLLB has `<mask>` and two more."""
+"""Ids after M2M-100's languages; NLLB has `<mask>` and two more."""
 
 
 def learn_pieces() -> bytes:
@@ -44,7 +44,7 @@ def random_model(vocab_size: int, seed: int = 0, **options: Any) -> Any:
         for name, tensor in model.named_parameters():
             offset = 1.0 if "layer_norm.weight" in name else 0.0
             tensor.copy_(offset + 0.3 * torch.randn(tensor.shape))
-        # So that some hypotheses end and some are cut.
+        # Some hypotheses end and some are capped.
         model.model.shared.weight[2] = 0
         model.model.decoder.layer_norm.bias[:] = 0.1 * torch.randn(model.config.d_model)
         model.model.shared.weight[2] += 2.2 * model.model.decoder.layer_norm.bias / 0.1 / 8
@@ -52,7 +52,7 @@ def random_model(vocab_size: int, seed: int = 0, **options: Any) -> Any:
 
 
 def save_fast_tokenizer(folder: Path, vocabulary: list[str], charsmap: bytes) -> None:
-    """tokenizer.json and tokenizer_config.json with the ids of the published models."""
+    """Write tokenizer.json and tokenizer_config.json with the ids of the published models."""
     write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
     plain: Any = AutoTokenizer.from_pretrained(folder)
     tokens = [*vocabulary, *LISTS["nllb"], "<mask>"]

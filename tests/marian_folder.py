@@ -50,7 +50,7 @@ SIZES: dict[str, Any] = {
     "decoder_attention_heads": 2,
     "max_position_embeddings": 64,
 }
-"""Different wherever two of them could be confused."""
+"""A configuration whose sizes are all different."""
 
 
 def write_json(path: Path, value: object) -> None:
@@ -66,12 +66,12 @@ Spoil = Callable[[Path], object]
 
 
 def changing(file: str, **changes: object) -> Spoil:
-    """A file of JSON has other values."""
+    """Change values of a JSON file."""
     return lambda folder: change_json(folder / file, **changes)
 
 
 def load_theirs(folder: Path) -> Any:
-    """The model of `transformers`, whose types are too wide to be of use."""
+    """Return the model of `transformers`, which is untyped here."""
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32)
     return model.eval()
 
@@ -91,7 +91,7 @@ def random_model(seed: int = 0, **options: Any) -> Any:
                 continue
             offset = 1.0 if "layer_norm.weight" in name else 0.0
             tensor.copy_(offset + 0.3 * torch.randn(tensor.shape))
-        # So that some hypotheses end and some are cut.
+        # Some hypotheses end and some are capped.
         model.final_logits_bias[0, 0] = 5.5
     return model.eval()
 
@@ -151,7 +151,7 @@ def folder_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
             torch.save(state, folder / "pytorch_model.bin")
         else:
             model.save_pretrained(folder, **({"max_shard_size": shard} if shard else {}))
-        if legacy:  # before there was a generation_config.json
+        if legacy:  # before generation_config.json existed
             change_json(folder / "config.json", **(settings | (generation or {})))
             (folder / "generation_config.json").unlink()
         write_json(

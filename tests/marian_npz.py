@@ -1,4 +1,4 @@
-"""Small random models in Marian's own format, beside the same ones in `transformers`."""
+"""Small random models in Marian's format, and the same ones in `transformers`."""
 
 import json
 import math
@@ -20,7 +20,7 @@ PRE_NORM = {
 }
 ABSENT = -10_000.0
 NEWEST = "v1.12.42"
-"""A version whose `gelu` is exact; the others here are older."""
+"""A version with exact `gelu`; the others here are older."""
 OPTIONS: dict[str, Any] = {
     "type": "transformer",
     "version": "v1.10.0",
@@ -48,7 +48,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def embedded(options: dict[str, Any]) -> NDArray[np.int8]:
-    """Marian's options as it stores them: YAML and a zero byte."""
+    """Return options as Marian stores them: YAML and a zero byte."""
     return np.frombuffer(yaml.safe_dump(options).encode() + b"\0", dtype=np.int8)
 
 
@@ -98,7 +98,7 @@ def npz_of(folder: Path) -> Path:
 
 
 def change_npz(folder: Path, **changes: Any) -> None:
-    """Arrays replaced, or left out where None is given; `options` are the model's."""
+    """Replace arrays, or remove those that are None; `options` are the model's."""
     path = npz_of(folder)
     with np.load(path) as file:
         arrays = dict(file)
@@ -110,7 +110,7 @@ def change_npz(folder: Path, **changes: Any) -> None:
 
 
 def _make_pre_norm(folder: Path) -> None:
-    """The norms get Marian's names for those before a layer, and each stack gets one on top."""
+    """Rename norms to Marian's pre-norm names, and add one on top of each stack."""
     with np.load(npz_of(folder)) as file:
         arrays = dict(file)
     changes: dict[str, Any] = {}
@@ -136,7 +136,7 @@ def write_npz_folder(
     seed: int = 0,
     **options: Any,
 ) -> Any:
-    """A folder as OPUS-MT releases it; → the same model in `transformers`, but for `pre_norm`."""
+    """Write a folder as of OPUS-MT → the same model in `transformers`, except for `pre_norm`."""
     folder.mkdir(parents=True)
     source, target = learn_pieces(SOURCE_WORDS, 60), learn_pieces(TARGET_WORDS, 55)
     (folder / "source.spm").write_bytes(source)

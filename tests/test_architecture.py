@@ -1,4 +1,4 @@
-"""Reads the imports of every file of the product: who may call whom, as one table of folders."""
+"""Checks the imports of every file against a table of folders."""
 
 import ast
 import subprocess
@@ -10,14 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MAX_MODULES = 15
-"""Maximum modules in a folder, beside its `__init__.py`."""
+"""Maximum number of modules in a folder, besides its `__init__.py`."""
 
 HTTP = ("fastapi", "starlette", "uvicorn")
 
 # From the top down. A row may import from the rows that it names, all of which are below it, and
-# from `app.errors` or `model.errors`. A folder within a folder has a row of its own, and so have
-# `model.engine.protocol` and `.explanations`, the seam between scheduling and tensors. What kernels
-# share with those that compile them has rows, too.
+# from `app.errors` or `model.errors`. Nested folders have their own rows, as do
+# `model.engine.protocol` and `.explanations`, the interface between scheduling and tensors, and the
+# modules shared by kernels and their compilation.
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
     "app.runtime app.settings app.shipped app.memory app.translation "
@@ -122,7 +122,7 @@ ROWS: dict[str, str] = {
     "model.errors": "",
 }
 EVERYBODY = ("app.concurrency", "app.errors", "model.errors")
-"""Every row may raise and catch these; `model` only its own."""
+"""Every row may import these; `model` only its own."""
 
 
 def name_of(path: Path) -> str:
@@ -136,7 +136,7 @@ FILES = {
 
 
 def imports_of(module: str, path: Path, known: Iterable[str]) -> set[str]:
-    """Modules named by any import statement: within functions and for types alone, too."""
+    """Return the modules of all import statements, also in functions and for types only."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -160,12 +160,12 @@ def belongs(module: str, package: str) -> bool:
 
 
 def row_of(module: str) -> str:
-    """The longest row that a module belongs to; empty for one that is in none."""
+    """Return the longest row that contains a module; empty if none does."""
     return max((row for row in ROWS if belongs(module, row)), key=len, default="")
 
 
 def reaches(module: str, imports: dict[str, set[str]]) -> set[str]:
-    """All that importing `module` imports, the packages it lies in and other projects included."""
+    """Return everything that importing `module` imports, including packages around it."""
     seen: set[str] = set()
     waiting = [module]
     while waiting:
@@ -179,7 +179,7 @@ def reaches(module: str, imports: dict[str, set[str]]) -> set[str]:
 
 
 def arrows() -> dict[tuple[str, str], str]:
-    """From row to row, with an import that makes each."""
+    """Return the imports between rows, with an example of each."""
     return {
         (row_of(module), row_of(target)): f"{module} → {target}"
         for module in FILES

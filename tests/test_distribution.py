@@ -1,4 +1,4 @@
-"""The name of the distribution, and its version in the documents."""
+"""The name of the distribution, and its version in the documentation."""
 
 import re
 import subprocess
@@ -16,8 +16,8 @@ SUFFIXES = {".md", ".py", ".toml", ".yml", ".yaml", ".txt", ".cfg", ""}
 BY_NAME = re.compile(
     r"(?:pip3?|pipx|uv tool) install\b[^\n`]*?[\s'\"]attend(?:[-_.]server)?(?![\w/.-])"
 )
-"""An installation of `attend`, which is another project, or of `attend-server`, which no index has,
-with extras or a version or without."""
+"""Installation by name of `attend`, which is another project, or of `attend-server`, which no index
+has, with or without extras and a version."""
 
 
 def texts() -> list[Path]:
@@ -72,7 +72,7 @@ def test_paths_in_the_pages_for_contributors_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     paths = re.findall(r"`((?:\w+/)+[\w.]*)`", text) + re.findall(r"\]\(([^):#]+)[)#]", text)
     assert len(paths) > 1
-    for path in set(paths) - {"dist/"}:  # which a release writes
+    for path in set(paths) - {"dist/"}:  # written by a release
         assert (ROOT / path).exists(), path
 
 

@@ -106,7 +106,7 @@ def test_every_field_of_the_wire_is_described(model: type) -> None:
 def test_every_problem_is_listed_with_its_status() -> None:
     rows = dict(re.findall(r"^\| (\d{3}) \| (.+) \|$", TEXT["api.md"], re.MULTILINE))
     for kind in (*KINDS.values(), *HTTP_KINDS.values()):
-        if kind.slug != "request-error":  # the base of others, itself never raised
+        if kind.slug != "request-error":  # base class, never raised
             assert f"`{kind.slug}`" in rows[str(kind.status)]
 
 
@@ -126,7 +126,7 @@ def test_links_within_the_repository_resolve(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The fragments of a page's headings, as GitHub makes them."""
+    """Return the fragments of a page's headings as on GitHub."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
 

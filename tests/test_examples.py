@@ -1,8 +1,8 @@
 """The documentation's examples are the answers of the shipped checkpoint.
 
-`make examples` writes it anew after the checkpoint has changed: the comments behind `print` in
-docs/api.md and the translations in docs/samples.md. A sample whose translation has changed loses
-its verdict, which a reader gives it again.
+After a change of the checkpoint, `make examples` rewrites the comments after `print` in docs/api.md
+and the translations in docs/samples.md. Samples whose translation has changed lose their verdict,
+which a reader has to add.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""A client that is generated from the /openapi.json of a real server, put to work against it."""
+"""A client generated from the /openapi.json of a real server, used with it."""
 
 import importlib
 import subprocess
@@ -24,7 +24,7 @@ def server(tiny_checkpoint: Path, kernels: None) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def package(server: httpx.Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The name of the generated package. The generator may not complain of the document."""
+    """Generate the package without warnings; return its name."""
     folder = tmp_path_factory.mktemp("generated")
     (folder / "config.yml").write_text(
         "package_name_override: generated_attend\npost_hooks: []\n", encoding="utf-8"
@@ -47,7 +47,7 @@ def package(server: httpx.Client, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 class Generated:
-    """The package's models by their names, and its operations against the server."""
+    """The package's models by name, and its operations bound to the server."""
 
     def __init__(self, package: str, client: Any) -> None:
         self._package = package
@@ -55,7 +55,7 @@ class Generated:
         self.models: Any = importlib.import_module(f"{package}.models")
 
     def __call__(self, operation: str, **arguments: Any) -> Any:
-        """The type of an operation's parsed response."""
+        """Send an operation's request and return the parsed response."""
         module: Any = importlib.import_module(f"{self._package}.api.{operation}")
         return module.sync(client=self._client, **arguments)
 

@@ -1,4 +1,4 @@
-"""The phrase book: its form, and the counts that its README gives."""
+"""The format of the phrase book, and the counts in its README."""
 
 import lzma
 import re
@@ -28,7 +28,7 @@ def test_each_file_has_pairs_and_is_counted_in_the_readme() -> None:
             assert all(side == side.strip() != "" for side in sides), line
         pairs = {line.lower() for line in lines}
         assert len(pairs) == len(lines)
-        if path.name != "formulas.train.tsv.xz":  # which repeats some of the others
+        if path.name != "formulas.train.tsv.xz":  # repeats some of the others
             assert not seen & pairs
             seen |= pairs
 

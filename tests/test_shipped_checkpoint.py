@@ -1,4 +1,4 @@
-"""The checkpoint that comes with the repository, as its users meet it."""
+"""The checkpoint that comes with the repository."""
 
 import base64
 import json
@@ -109,7 +109,7 @@ def test_translates_at_the_server_as_at_the_command_line(
         assert words <= set(served["text"].rstrip(".").split())
         assert served["flags"] == []
         assert line["text"] == served["text"]
-        # The command line searches in float32, the server in int8.
+        # The command line uses float32, the server int8.
         assert line["score"] == pytest.approx(served["score"], abs=0.05)
 
 

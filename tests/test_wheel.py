@@ -1,4 +1,4 @@
-"""A wheel, built as pip does: what it holds, and that it runs where it was unpacked."""
+"""A wheel as built by pip: its content, and that it runs where it is unpacked."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, checkout / folder, ignore=ignored)
     for file in FILES:
         shutil.copy(ROOT / file, checkout)
-    # An earlier build, of a module that is gone.
+    # An earlier build of a module that no longer exists.
     (checkout / "build" / "lib" / "app").mkdir(parents=True)
     (checkout / "build" / "lib" / "app" / "gone.py").write_text("")
     return checkout

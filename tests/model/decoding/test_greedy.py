@@ -15,7 +15,7 @@ GREEDY = SearchOptions(beam_size=1)
 
 @torch.no_grad()
 def uncached_argmax(model: Transformer, source: Tensor, limit: int) -> tuple[list[int], bool]:
-    """Translate a sentence, recomputing the prefix at each step → tokens, and if they are capped."""
+    """Translate a sentence, recomputing the prefix at each step → tokens, and if capped."""
     config = model.config
     target = [config.start_id]
     for _ in range(limit):

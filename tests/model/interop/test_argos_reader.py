@@ -1,4 +1,4 @@
-"""Packages of Argos Translate: read like CTranslate2's folders, and unpacked with care."""
+"""Packages of Argos Translate: read like CTranslate2 folders, and unpacked safely."""
 
 import json
 import sys
@@ -64,7 +64,7 @@ def test_a_package_with_bpe_codes(tmp_path: Path) -> None:
     ours = imported(write_bpe_package(tmp_path / "en_pt", to_code="pb"))
     vocabulary = ours.config.marian_vocabulary
     assert vocabulary is not None
-    assert vocabulary.moses == ("en", "pb")  # as argostranslate calls them
+    assert vocabulary.moses == ("en", "pb")  # named as by argostranslate
     ids = ours.tokenizer.source_ids("in the cat, and (do)!", "pt-BR")
     pieces = [ours.tokenizer.piece(token_id) for token_id in ids]
     assert " ".join(pieces) == "i n▁ the▁ cat▁ ,▁ and▁ (▁ d o▁ )▁ !▁"

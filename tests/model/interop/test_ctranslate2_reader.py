@@ -1,4 +1,4 @@
-"""CTranslate2's folders: tokens and scores of CTranslate2 itself, in every shape that it makes."""
+"""CTranslate2 folders of every kind: tokens and scores equal those of CTranslate2."""
 
 import inspect
 import json
@@ -67,7 +67,7 @@ def texts(seed: int = 1) -> list[str]:
 
 
 def their_sources(family: Family, sentences: list[str]) -> list[list[str]]:
-    """Tokens as the documentation of CTranslate2 tells users of a family to make them."""
+    """Return the source tokens of a family as CTranslate2's documentation describes."""
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(PIECES)
     rows = processor.encode(sentences, out_type=str)
@@ -123,7 +123,7 @@ def test_tokens_and_scores_equal_theirs(name: str, tmp_path: Path) -> None:
                 apart += 1
             elif options["beam_size"] > 1:
                 assert mine.score == pytest.approx(theirs.scores[0], abs=1e-3)
-        # A tie; or after a given token, where in CTranslate2 only the best hypothesis may end.
+        # A tie, or after a given token, when in CTranslate2 only the best hypothesis may end.
         assert apart <= (options["beam_size"] > 1)
         assert options["beam_size"] > 1 or any(len(one.ids) > 3 for one in found)
 
@@ -139,7 +139,7 @@ def test_values_are_those_that_they_compute_with(quantization: str, tmp_path: Pa
         pieces(ours, mine) == theirs.hypotheses[0]
         for mine, theirs in zip(found, expected, strict=True)
     )
-    # Positions in half precision are rounded in the file, and computed anew by attend.
+    # Positions in half precision are rounded in the file; attend computes them.
     assert equal >= (0.9 if "16" in quantization and "float" in quantization else 1) * len(found)
 
 
@@ -238,7 +238,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "pre_post_layer_norm": (True, "norms before and after each sub-layer"),
     "merged_encoder_attention": (True, "merged attention"),
 }
-"""Options of either side: a value that attend lacks, and its description."""
+"""Options of either side: a value that attend does not support, and its description."""
 DETAILS = {
     "embeddings_merge", "alibi_use_positive_positions", "scale_alibi", "rotary_interleave",
     "rotary_scaling_type", "rotary_scaling_factor", "rotary_base", "max_position_embeddings",
@@ -315,7 +315,7 @@ def test_damaged_files_are_refused_in_one_line(name: str, tmp_path: Path) -> Non
 
 
 def test_no_byte_of_a_file_causes_another_error(tmp_path: Path) -> None:
-    """Any byte of the table may be anything: the file is read or refused."""
+    """A file with an arbitrary byte in the table is read or refused."""
     folder = write_folder(tmp_path / "model", FAMILIES["opennmt-py"])
     path = folder / "model.bin"
     whole = path.read_bytes()

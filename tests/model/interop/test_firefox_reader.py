@@ -66,13 +66,13 @@ def test_float32_answers_are_those_of_fxtranslate(case: dict[str, str], tmp_path
     found = greedy(imported(tmp_path / "m", tmp_path / "c"), case["text"]).split()
     expected = case["translation"].split()
     assert found == expected[: len(found)]
-    assert len(expected) - len(found) <= 4  # by so many tokens is fxtranslate's limit higher
+    assert len(expected) - len(found) <= 4  # fxtranslate's limit is higher by this many tokens
 
 
 def agrees(model: Transformer, checkpoint: Checkpoint, case: dict[str, str]) -> bool:
-    """Whether a greedy search has fxtranslate's tokens; its limit is higher by up to 4.
+    """Whether a greedy search gives fxtranslate's tokens; its limit is higher by up to 4.
 
-    It also chooses `<unk>`, which its text does not show.
+    It also chooses `<unk>`, which is not in its text.
     """
     source = torch.tensor([checkpoint.tokenizer.source_ids(case["text"], "fr")])
     rule = MarianRule(unk_id=None, max_length_factor=2)
@@ -124,7 +124,7 @@ def test_a_checkpoint_keeps_the_8_bit_codes(tmp_path: Path, shared: bool) -> Non
     assert scale == pytest.approx(item.scale)
     assert np.array_equal(codes, item.codes)
     assert np.array_equal(np.rint(checkpoint.weights[name] / scale), item.codes)
-    # The kernels' int8 weights are the file's, without a second rounding: 128 is their zero.
+    # The kernels' int8 weights are the file's, without a second rounding; their zero is 128.
     linear = pack(
         checkpoint.config.transformer, checkpoint.weights, "int8", checkpoint.quantized
     ).output

@@ -75,7 +75,7 @@ def write_checkpoint(folder: Path, tokenizer: Tokenizer, **shape: Any) -> Path:
 
 @pytest.fixture
 def theirs(tokenizer: Tokenizer, tmp_path: Path) -> Path:
-    """An export for Marian, beside the checkpoint `ours`."""
+    """An export for Marian, next to the checkpoint `ours`."""
     export_huggingface(write_checkpoint(tmp_path / "ours", tokenizer), tmp_path / "theirs", MARIAN)
     return tmp_path / "theirs"
 
@@ -113,7 +113,7 @@ def strip(rows: list[list[int]], eos_id: int) -> list[list[int]]:
 @torch.inference_mode()
 def test_transformers_gives_the_same_logits(exported: tuple[Checkpoint, Path]) -> None:
     ours, folder = exported
-    # In float64: the order of dimensions, and so of every sum over them, is another one.
+    # In float64, since dimensions, and so sums over them, are in another order.
     model, theirs = copy.deepcopy(load_model(ours)).double(), load_theirs(folder).double()
     source = sources(ours, 20)
     mask = source != ours.config.transformer.pad_id

@@ -1,4 +1,4 @@
-"""M2M-100 and NLLB: the same function, the same search, the same tokens as in `transformers`."""
+"""M2M-100 and NLLB: logits, search and tokens equal those of `transformers`."""
 
 import random
 from pathlib import Path
@@ -135,13 +135,13 @@ def test_the_tokeniser_reads_and_writes_as_theirs(pair: Pair) -> None:
         theirs.tgt_lang = names.languages["de"][0].strip("_")
         for text in TEXTS:
             expected = theirs(text_target=text).input_ids
-            if names.behind:  # a legacy tokeniser has labels that it does not generate by
+            if names.behind:  # a legacy tokeniser has labels in another order than it generates
                 expected = [expected[-1], *expected[:-1]]
             assert [one.id for one in ours.tokenizer.encode_target(text, "de")] == expected
     choose = random.Random(2)
     for _ in range(50):
         ids = choose.choices(range(4, 100), k=7)
-        # Of M2M-100's languages, theirs takes some for text.
+        # Their tokeniser treats some languages of M2M-100 as text.
         decoded = theirs.decode([*ids, 2], skip_special_tokens=True)
         assert ours.tokenizer.decode([language(ours, "de"), *ids, 2]) == decoded.strip()
 
@@ -189,7 +189,7 @@ def test_ids_of_languages_come_from_any_file_that_states_them(
     fast, slow = make_multilingual(kind="nllb"), make_multilingual(kind="nllb", fast=False)
     found = [import_m2m100(one, tmp_path / str(n)) for n, one in enumerate((fast, slow))]
     assert found[0].multilingual_vocabulary == found[1].multilingual_vocabulary
-    # A language that a fine-tuned model has in addition, and one that it has elsewhere.
+    # An additional language of a fine-tuned model, and one with another id.
     write_json(slow / "added_tokens.json", {"tyv_Cyrl": 324, "fra_Latn": 325})
     vocabulary = import_m2m100(slow, tmp_path / "added").multilingual_vocabulary
     assert vocabulary is not None

@@ -86,7 +86,7 @@ def test_greedy_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     reference = comparing.generated(theirs, ours, source, **greedy, output_logits=True)
     found = comparing.found_by_us(ours, source, beam_size=1)
     comparing.check_tokens(found, reference, ours)
-    # Greedy search of theirs has no score; what it chose has its log-probabilities.
+    # Their greedy search returns no score; compare log-probabilities of the tokens.
     logits = torch.stack(reference.logits, dim=1)
     if rule.renormalise:
         logits[:, :, shape.pad_id] = -torch.inf

@@ -1,4 +1,4 @@
-"""Marian's own format, against `transformers` and CTranslate2's reading of the same file."""
+"""Marian's format, compared with `transformers` and CTranslate2."""
 
 import random
 from pathlib import Path
@@ -126,7 +126,7 @@ def test_log_probabilities_equal_ctranslate2s(tmp_path: Path, options: dict[str,
     folder = tmp_path / "theirs"
     write_npz_folder(folder, **options)
     ours = imported(folder, tmp_path / "ours")
-    # Its default is the paper's wavelengths; Marian's are what it trained with.
+    # CTranslate2 uses the paper's wavelengths by default; the model was trained with Marian's.
     change_npz(folder, Wpos=marian_positions(64, 32).numpy())
     vocabularies = sorted(map(str, folder.glob("*.vocab.yml")))
     MarianConverter(str(npz_of(folder)), vocabularies).convert(str(tmp_path / "ct2"))

@@ -1,4 +1,4 @@
-"""Odd files of every project: an import reads them or refuses them in one line with their name."""
+"""Odd files of every format: an import reads them or refuses them in one line with their name."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def originals(
 
 
 def imported(verb: str, folder: Path, destination: Path) -> str:
-    """Return the refusal, or nothing."""
+    """Return the error message, if any."""
     languages = Languages(["en"], ["fr"]) if verb != "m2m100" else Languages([], [])
     try:
         IMPORTS[verb](folder, destination, None, languages)
@@ -55,7 +55,7 @@ def imported(verb: str, folder: Path, destination: Path) -> str:
 
 
 def twice(data: bytes) -> bytes:
-    """The first two tokens of a list, or the last two of an object, are the same."""
+    """Duplicate a token: the first of a list, or the last of an object."""
     tokens = json.loads(data)
     if isinstance(tokens, list):
         return json.dumps([tokens[0], *tokens]).encode()
@@ -131,7 +131,7 @@ def test_json_with_a_byte_order_mark_is_read(
 def test_links_to_files_elsewhere_are_read(
     verb: str, originals: dict[str, Path], tmp_path: Path
 ) -> None:
-    """As the cache of `huggingface_hub` has them: its folders are links to blobs."""
+    """As in the cache of `huggingface_hub`, whose files are links to blobs."""
     folder = tmp_path / originals[verb].name
     for path in originals[verb].rglob("*"):
         if path.is_file():
@@ -158,7 +158,7 @@ def test_links_to_nothing_and_to_themselves_are_named(
 
 
 def test_a_model_cut_anywhere_is_refused(originals: dict[str, Path], tmp_path: Path) -> None:
-    """At the ends of sections and within: header, names, shapes, values, aliases."""
+    """At the ends of sections and within them: header, names, shapes, values, aliases."""
     for verb, pattern in (("ctranslate2", "model.bin"), ("firefox", "model.enfr.*.bin")):
         folder = tmp_path / originals[verb].name
         shutil.copytree(originals[verb], folder)

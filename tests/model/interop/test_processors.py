@@ -1,4 +1,4 @@
-"""Logits processors beside those of `transformers` and of CTranslate2, on every engine."""
+"""Logits processors of every engine equal those of `transformers` and CTranslate2."""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Compares n-best lists, ids and scores with Marian's, where MARIAN_PYTHON has `pymarian`."""
+"""Compares n-best lists, ids and scores with Marian's, if MARIAN_PYTHON has `pymarian`."""
 
 import json
 import os
@@ -27,14 +27,14 @@ from tests.marian_npz import NEWEST, npz_of, write_npz_folder
 
 PYTHON = os.environ.get("MARIAN_PYTHON") or (sys.executable if find_spec("pymarian") else None)
 
-# Pre-norm models are absent: Marian decodes them unlike it trains them (docs/interop.md).
+# No pre-norm models: Marian decodes them differently from training (docs/interop.md).
 MODELS: dict[str, dict[str, Any]] = cases(__file__, "models")
 BEAMS = (1, 4, 6)
 N_SENTENCES = 20
 TOLERANCE = 1e-4
 
 NBest = list[tuple[str, float]]
-"""Pieces separated by blanks, and the score, best first."""
+"""Pieces separated by spaces, and the score, best first."""
 
 WORKER = """
 import json, os, sys
@@ -48,7 +48,7 @@ json.dump([Translator(one).translate(text) for one in options for text in senten
 
 def marians(model: str, sentences: Sequence[str]) -> dict[int, list[NBest]]:
     """Return Marian's n-best lists of each sentence, by beam."""
-    # One sentence a batch: the token limit is that of the longest in a batch.
+    # One sentence per batch, since the longest of a batch determines the token limit.
     alone = "--n-best --cpu-threads 1 --mini-batch 1 --maxi-batch 1"
     options = [f"{model} {alone} --beam-size {beam}" for beam in BEAMS]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Folders that cannot be served: the error says what was found, is supported and would help."""
+"""Unsupported folders: the error names what was found, what is supported, and the next step."""
 
 from collections.abc import Callable
 from pathlib import Path

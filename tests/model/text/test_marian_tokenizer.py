@@ -83,7 +83,11 @@ def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
 
 
 def test_a_given_target_is_read_by_the_targets_vocabulary() -> None:
-    source = [*pieces_of(SOURCE), *pieces_of(TARGET), "x"]  # as many, for <pad> is the last of both
+    source = [
+        *pieces_of(SOURCE),
+        *pieces_of(TARGET),
+        "x",
+    ]  # equal sizes, since <pad> is the last of both
     target = [*reversed(pieces_of(TARGET)), *pieces_of(SOURCE), ">>fra<<"]
     tokenizer = MarianTokenizer(
         files(vocab__json=vocabulary(*source), target_vocab__json=vocabulary(*target)), {}, "x"

@@ -16,7 +16,7 @@ SENTENCE = "The fox, s'il vous plaît."
 
 
 def spans(tokens: list[Token]) -> list[tuple[str, int, int]]:
-    """Pieces with their spans, the bytes of one character joined to one entry."""
+    """Return pieces with their spans, with the bytes of a character joined."""
     joined: list[tuple[str, int, int]] = []
     for is_byte, group in itertools.groupby(
         tokens, key=lambda token: (token.start, token.end) if "<0x" in token.piece else None
@@ -31,20 +31,20 @@ def spans(tokens: list[Token]) -> list[tuple[str, int, int]]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # One piece a character, so that every offset shows.
+        # One piece per character, so that every offset is tested.
         ("qZ", [("▁", 0, 0), ("q", 0, 1), ("bytes", 1, 2)]),
-        # Spaces: leading ones belong to nobody, inner ones to the piece after, trailing to none.
+        # Leading and trailing spaces belong to no piece, inner ones to the next.
         ("  q", [("▁", 2, 2), ("q", 2, 3)]),
         ("q   q  ", [("▁", 0, 0), ("q", 0, 1), ("▁", 1, 4), ("q", 4, 5)]),
         ("q\t\n q", [("▁", 0, 0), ("q", 0, 1), ("▁", 1, 4), ("q", 4, 5)]),
-        # NFKC: a ligature gives its span to every letter it becomes.
+        # NFKC: every letter of a ligature has its span.
         ("qﬁq", [("▁", 0, 0), ("q", 0, 1), ("f", 1, 2), ("i", 1, 2), ("q", 2, 3)]),
         ("…q", [("▁", 0, 0), (".", 0, 1), (".", 0, 1), (".", 0, 1), ("q", 1, 2)]),
         # Full-width letters.
         ("ｑｑ", [("▁", 0, 0), ("q", 0, 1), ("q", 1, 2)]),
-        # A letter and its combining mark are two code points and become one.
+        # A letter and its combining mark are two code points that become one.
         ("qz\u0302q", [("▁", 0, 0), ("q", 0, 1), ("bytes", 1, 3), ("q", 3, 4)]),
-        # Emoji, alone, joined by ZWJ and as flags: every code point keeps its own place.
+        # Emoji, alone, joined by ZWJ and as flags: every code point has its own span.
         ("q👍q", [("▁", 0, 0), ("q", 0, 1), ("bytes", 1, 2), ("q", 2, 3)]),
         ("👩\u200d🔧q", [("▁", 0, 0), *(("bytes", i, i + 1) for i in range(3)), ("q", 3, 4)]),
         ("🇫🇷q", [("▁", 0, 0), ("bytes", 0, 1), ("bytes", 1, 2), ("q", 2, 3)]),
@@ -165,7 +165,7 @@ def test_spans_are_monotone_and_pieces_the_normal_form(tokenizer: Tokenizer, tex
     for one, other in itertools.pairwise(tokens):
         assert one.start <= other.start
         assert one.end <= other.end
-        # No gap but what the normaliser drops, and no overlap but within one character.
+        # Gaps only where the normaliser drops characters, overlaps only within a character.
         assert other.start <= one.end or not tokenizer.tokenize(text[one.end : other.start])
     for token in tokens[1:]:
         assert token.start < token.end, "only the ▁ put before the first word stands for nothing"
@@ -177,7 +177,7 @@ def test_decoding_gives_back_the_normalised_text(tokenizer: Tokenizer, text: str
     ids = [token.id for token in tokenizer.tokenize(text)]
     once = tokenizer.decode(ids)
     assert tokenizer.decode([token.id for token in tokenizer.tokenize(once)]) == once
-    # SentencePiece's nmt_nfkc is NFKC but for white space and control characters.
+    # SentencePiece's nmt_nfkc is NFKC except for white space and control characters.
     if text.isascii() and text.isprintable():
         assert once == " ".join(text.split())
 

@@ -19,8 +19,8 @@ def unknown(text: str, codec: Tokenizer) -> list[str]:
 def test_runs_of_characters_that_the_vocabulary_lacks(codec: Tokenizer) -> None:
     assert unknown("the 😀😎 cat 中", codec) == ["😀😎", "中"]
     assert unknown("The CAT", codec) == []  # known in lower case
-    assert unknown("the\u3000ｃａｔ", codec) == []  # as normalised
-    assert unknown("a\ufffdb", codec) == []  # which normalisation removes
+    assert unknown("the\u3000ｃａｔ", codec) == []  # after normalisation
+    assert unknown("a\ufffdb", codec) == []  # removed by normalisation
 
 
 def test_known_characters_are_not_tokenised(

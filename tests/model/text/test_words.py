@@ -15,11 +15,11 @@ def read(text: str, spans: list[Span]) -> list[str]:
         ("", []),
         (" \t\n", []),
         ("The dog, 3.5!", ["The", "dog", ",", "3", ".", "5", "!"]),
-        # An elided word ends with its apostrophe; a quotation mark is no part of a word.
+        # An elided word ends with its apostrophe; a quotation mark is not part of a word.
         ("l'homme aujourd’hui", ["l'", "homme", "aujourd’", "hui"]),
         ("'the dogs' 'n", ["'", "the", "dogs", "'", "'", "n"]),
         ("pipe-line", ["pipe", "-", "line"]),
-        # Combining marks and joiners stay with what they follow, and with what comes after.
+        # Combining marks and joiners belong to the characters around them.
         ("e\u0301te\u0301 हिन्दी", ["e\u0301te\u0301", "हिन्दी"]),
         ("👩\u200d🔬x", ["👩\u200d", "🔬", "x"]),
         ("\u0301a", ["\u0301", "a"]),

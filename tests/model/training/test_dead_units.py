@@ -1,4 +1,4 @@
-"""Feed-forward units that are never active are counted and reported."""
+"""Inactive feed-forward units are counted and reported."""
 
 import pytest
 import torch
@@ -63,7 +63,7 @@ def test_activity_at_padding_does_not_count(model: Transformer) -> None:
     watched(model)
     handle.remove()
     at_padding, real = inputs_seen[0][1, 3], inputs_seen[0][SOURCE != 19]
-    with torch.no_grad():  # the first unit is active nearer to the padding than any token is
+    with torch.no_grad():  # the first unit is active at padding only
         w_1.weight[0] = at_padding
         w_1.bias[0] = -(at_padding @ at_padding + (real @ at_padding).max()) / 2
     assert (real @ at_padding).max() < at_padding @ at_padding

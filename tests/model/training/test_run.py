@@ -27,7 +27,7 @@ def opened(workshop: Workshop, recipe: dict[str, Any]) -> Trainer:
 
 
 def test_a_tiny_model_learns_to_reverse(workshop: Workshop) -> None:
-    """From files to a checkpoint that translates: the whole way at once."""
+    """A whole run, from files to a checkpoint that translates."""
     write_pairs(workshop.folder / "train.tsv", toy_pairs(4000, longest=5))
     write_pairs(workshop.folder / "dev.tsv", toy_pairs(50, seed=1, longest=5))
     recorder = Recorder()

@@ -19,7 +19,7 @@ _WEIGHT = "layers.0.feed_forward.w_1.weight"
 
 
 def everything(trainer: Trainer) -> dict[str, Tensor]:
-    """All that decides how a run goes on."""
+    """The state that determines the rest of a run."""
     weights = {name: value.detach() for name, value in trainer.model.named_parameters()}
     return weights | trainer._optimizer.state_tensors()
 
@@ -55,7 +55,7 @@ def test_stopped_and_resumed_is_bit_identical_to_one_go(
     stopped.train()
     assert stopped.counters.step == stop_at
     assert stopped.counters.position.batch > 0
-    torch.manual_seed(99)  # a new process knows nothing of the old one's generator
+    torch.manual_seed(99)  # a new process has another random generator
     resumed = workshop.open("parts", resume=True, **changes)
     assert resumed.counters == stopped.counters
     resumed.train()
@@ -200,7 +200,7 @@ MEASURED = {"files": {"dev": "train.tsv"}, "every": 2, "loss_pairs": 5, "bleu_pa
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, values: list[float], metric: str) -> None:
-    """Let the measurements of the next run be these, one after the other."""
+    """Set the measurements of the next run."""
     rest = iter(values)
     monkeypatch.setattr(
         Trainer, "validate", lambda trainer: {"step": 0.0, f"dev.yy.{metric}": next(rest)}

@@ -59,7 +59,7 @@ def test_the_finished_checkpoint_names_its_start(workshop: Workshop, origin: Che
     write_checkpoint(trainer.run, trainer.config, "second", workshop.folder / "second-checkpoint")
     training = json.loads((workshop.folder / "second-checkpoint" / "training.json").read_text())
     assert training["init"] == {"name": "first", "digest": origin.digest, "adapted": False}
-    # A run that begins afresh in the same folder forgets it.
+    # A new run in the same folder does not use it.
     (trainer.run / "state-00000006").rename(workshop.folder / "elsewhere")
     workshop.open("second", **PRE_NORM)
     assert not (trainer.run / INIT_FILE).exists()
@@ -125,14 +125,14 @@ def test_a_deeper_model_begins_as_the_same_function(workshop: Workshop, origin: 
     trainer = workshop.open("second", init=WarmStart(origin, adapt=True), **deeper)
     source = torch.tensor([[2, 9, 12, 20, 0], [2, 30, 31, 32, 0]])
     target = torch.tensor([[325, 15, 16], [325, 40, 41]])
-    # The same corpus gives the same vocabulary, so that ids mean the same to both.
+    # The same corpus gives the same vocabulary, so ids agree.
     assert isinstance(origin.tokenizer, Tokenizer)
     assert own(trainer.tokenizer).serialized == origin.tokenizer.serialized
     with torch.no_grad():
         before = load_model(origin)(source, target)
         after = trainer.model.eval()(source, target)
     torch.testing.assert_close(after, before, rtol=1e-5, atol=1e-5)
-    trainer.train()  # and what was added learns
+    trainer.train()  # and the new layers learn
     added = dict(trainer.model.named_parameters())["encoder.layers.0.feed_forward.w_2.weight"]
     assert added.detach().abs().max() > 0
 

@@ -18,11 +18,11 @@ from model.training.warm_start import WarmStart
 _LETTERS = str.maketrans("abcdefgh", "stuvwxyz")
 
 VOCABULARY = 326
-"""The pieces that SentencePiece needs for these letters: every letter is one."""
+"""The number of pieces that SentencePiece needs: one for every letter."""
 
 
 def reverse(word: str) -> str:
-    """The toy language: every letter has one translation, and the order is turned round."""
+    """The toy language: every letter has one translation, and the order is reversed."""
     return word[::-1].translate(_LETTERS)
 
 
@@ -47,7 +47,7 @@ def own(codec: TextCodec) -> Tokenizer:
 
 @dataclass
 class Recorder:
-    """A `Reporter` that keeps its arguments, and may act on a step."""
+    """A `Reporter` that records its arguments, and may act on a step."""
 
     corpora: dict[str, FilterCounts] = field(default_factory=dict)
     steps: list[dict[str, float]] = field(default_factory=list)

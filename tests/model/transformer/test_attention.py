@@ -19,7 +19,7 @@ D = H * D_K
 
 def a_mask() -> Tensor:
     mask = torch.rand(B, 1, T, S) > 0.4
-    mask[..., 0] = True  # every query sees something
+    mask[..., 0] = True  # every query has a visible key
     return mask
 
 

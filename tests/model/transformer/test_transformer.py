@@ -278,7 +278,7 @@ def test_materialise_keeps_ties(make_model: MakeModel, share: bool, tie: bool) -
 
 
 def formula(config: TransformerConfig) -> int:
-    """Parameters counted from the paper's sizes, biases and norms included."""
+    """Count the parameters from the paper's sizes, including biases and norms."""
     d_model, d_ff = config.d_model, config.d_ff
     attention = 4 * (d_model * d_model + d_model)
     feed_forward = 2 * d_model * d_ff + d_ff + d_model
@@ -314,7 +314,7 @@ def test_the_device_is_that_of_the_parameters(make_model: MakeModel) -> None:
 
 
 def test_parameter_names_are_stable(make_model: MakeModel) -> None:
-    # Saved states and checkpoints are loaded by these names.
+    # Saved states and checkpoints depend on these names.
     names = [name for name, _ in make_model(n_encoder_layers=1, n_decoder_layers=1,
                                             norm_order="pre").named_parameters()]  # fmt: skip
     attention = [f"{w}.{kind}" for w in ("w_q", "w_k", "w_v", "w_o") for kind in ("weight", "bias")]

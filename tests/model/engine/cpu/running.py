@@ -49,7 +49,7 @@ def run_concurrently(
     leaving: float,
     after_step: Callable[[], None] = lambda: None,
 ) -> ConcurrentRun:
-    """Run jobs in random order; jobs join before each step, and one is cancelled before some steps."""
+    """Run jobs in random order; before each step, some join and one may be cancelled."""
     waiting = [jobs[index] for index in choose.permutation(len(jobs))]
     in_flight: set[int] = set()
     result = ConcurrentRun({}, set(), 0)

@@ -107,5 +107,5 @@ def test_damage_is_reported_in_one_line_or_gives_another_model(
     if cut:
         refused(damaged)
         return
-    with suppress(CheckpointError):  # any other exception is a fault
+    with suppress(CheckpointError):  # any other exception is a bug
         read_binary(damaged, "m.bin")

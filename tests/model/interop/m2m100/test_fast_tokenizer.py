@@ -1,4 +1,4 @@
-"""tokenizer.json: the same pieces as the SentencePiece model that it comes from."""
+"""tokenizer.json has the same pieces as the SentencePiece model that it was made from."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from tests.marian_folder import SOURCE_WORDS, TARGET_WORDS, write_json
 
 
 def texts() -> list[str]:
-    """Words, their parts and characters that the vocabulary lacks or normalises."""
+    """Return words, parts of words, and characters that are unknown or normalised."""
     choose = random.Random(4)
     words = [*f"{SOURCE_WORDS} {TARGET_WORDS} THE Zäh größer, été".split(), "☃", "ﬁ", "  ", "１９"]
     return [
@@ -54,7 +54,7 @@ def as_older_versions_write_it(values: dict[str, Any]) -> None:
 
 
 def first(values: dict[str, Any]) -> str:
-    """The first piece, whose merges older versions leave out."""
+    """The first piece, whose merges older versions omit."""
     [found] = [piece for piece, index in values["model"]["vocab"].items() if index == 4]
     return str(found)
 

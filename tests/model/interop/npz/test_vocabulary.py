@@ -26,7 +26,7 @@ yes: 2
 def test_pieces_that_look_like_other_yaml_types_are_strings(tmp_path: Path) -> None:
     (tmp_path / "vocab.yml").write_text(AS_YAML, encoding="utf-8")
     assert read_vocabularies(tmp_path, ()) == (PIECES, PIECES)
-    (tmp_path / "vocab.yml").rename(tmp_path / "here.yml")  # named, it need not be called so
+    (tmp_path / "vocab.yml").rename(tmp_path / "here.yml")  # any name, if it is configured
     assert read_vocabularies(tmp_path, ("here.yml", "here.yml")) == (PIECES, PIECES)
 
 

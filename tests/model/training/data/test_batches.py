@@ -40,7 +40,7 @@ def same(left: list[Batch], right: list[Batch]) -> bool:
 
 
 def texts(stream: BatchStream, batches: list[Batch]) -> list[tuple[str, str, str]]:
-    """Target language, source and target of every example."""
+    """Return the target language, source and target of every example."""
     tokenizer = own(stream.tokenizer)
     languages = {tokenizer.language_id(language): language for _, language in stream.directions}
     return [
@@ -166,7 +166,7 @@ def test_joined_pairs_are_of_one_direction(stream: BatchStream) -> None:
     examples = texts(joined, joined.chunk(0))
     by_source = {a: b for pair in joined.corpora[0].pairs for a, b in (pair, pair[::-1])}
     sizes = Counter(len(source.split()) for _, source, _ in examples)
-    assert sizes[1] <= 1  # what was left at the chunk's end
+    assert sizes[1] <= 1  # the rest of the chunk
     assert set(sizes) - {1} == {2, 3, 4}
     for _, source, target in examples:
         assert [by_source[word] for word in source.split()] == target.split()
@@ -230,5 +230,5 @@ def test_pairs_that_are_too_long_are_those_that_no_chunk_has(tmp_path: Path, tag
     )
     used = sum(len(batch.source) for batch in stream.chunk(0))
     n_too_long = stream.n_too_long(corpus)
-    assert n_too_long == len(pairs) - 1 - used  # the empty pair is not long
+    assert n_too_long == len(pairs) - 1 - used  # an empty pair is not counted as long
     assert 10 < n_too_long < 150

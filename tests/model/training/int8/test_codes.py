@@ -47,7 +47,9 @@ def test_outer_sums_are_products(
 ) -> None:
     monkeypatch.setattr(codes, "_BLOCK", block)
     torch.manual_seed(2)
-    sizes = torch.logspace(-3, 0, 90)[:, None]  # as gradients of tokens, which differ by as much
+    sizes = torch.logspace(-3, 0, 90)[
+        :, None
+    ]  # like gradients of tokens, whose scales differ as much
     left, right = sizes * torch.randn(90, m), torch.randn(90, k)
     found, expected = outer_sum(Rows.of(left), Rows.of(right)), left.T @ right
     assert found.shape == (m, k)

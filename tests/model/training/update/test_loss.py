@@ -78,7 +78,7 @@ def test_a_sampled_softmax_is_differentiated_as_it_is_computed(bias: bool) -> No
 
 
 def sampled(targets: Tensor, candidates: int) -> tuple[Tensor, Tensor]:
-    """The sample that the next loss takes, whose random numbers are not used up."""
+    """Return the sample of the next loss, without consuming its random numbers."""
     torch.manual_seed(5)
     found = loss._sample(targets, V, candidates)
     torch.manual_seed(5)

@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
     ("capability", "bf16_seconds", "expected"),
     [
         ("avx512_bf16", 0.5, torch.bfloat16),
-        ("avx512_bf16", 0.9, torch.float32),  # not worth its rounding
+        ("avx512_bf16", 0.9, torch.float32),  # too small a gain for the rounding
         ("amx_bf16", 0.1, torch.bfloat16),
         ("avx2", 0.1, torch.float32),
     ],

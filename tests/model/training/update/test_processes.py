@@ -1,4 +1,4 @@
-"""Two processes on this machine, joined by Gloo as `torchrun` would start them."""
+"""Two processes connected by Gloo, as started by `torchrun`."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ CHANGES: dict[str, Any] = {
     "loss_candidates": 40,
     "save_every": 2,
 }
-"""Dropout, noise and a sampled softmax: everything that is random in a run."""
+"""A recipe with everything random: dropout, noise and a sampled softmax."""
 
 
 def test_shares_cover_every_item_once() -> None:
@@ -66,7 +66,7 @@ def test_more_processes_than_batches_of_an_update_are_refused(workshop: Workshop
 
 
 def train_share(rank: int, folder: Path, port: int, then: dict[str, Any]) -> None:
-    """Run one of two processes; `then` gives the events and their steps."""
+    """Run one of two processes; `then` yields the events and their steps."""
     os.environ |= {
         "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
     }  # fmt: skip
@@ -99,7 +99,7 @@ def train_on_two(workshop: Workshop, **then: Any) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    # Both are forks of one process that has imported this, as it takes longer than the training.
+    # Both are forks of one process, since imports take longer than the training.
     get_context("forkserver").set_forkserver_preload([__name__])
     start_processes(train_share, (workshop.folder, port, then), nprocs=2, start_method="forkserver")
 
@@ -124,7 +124,7 @@ def test_two_processes_train_like_one_even_if_one_dies(workshop: Workshop) -> No
     assert saved_step(workshop) == 2
 
     train_on_two(workshop, resume=True, stop_at=4)
-    assert saved_step(workshop) == 5  # the other process learns of the stop with the next update
+    assert saved_step(workshop) == 5  # the next update stops the other process
 
     workshop.open("run", resume=True, **CHANGES).train()
     assert_same_weights(workshop)
