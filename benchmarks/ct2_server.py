@@ -30,7 +30,7 @@ MAX_BATCH = 64
 
 
 @dataclass(frozen=True)
-class Waiting:
+class QueuedSentence:
     """A sentence in the queue or in a batch."""
 
     pieces: list[str]
@@ -44,13 +44,13 @@ class MicroBatcher:
     def __init__(self, translator: Any, workers: int, options: Mapping[str, Any]) -> None:
         self._translator = translator
         self._options = options
-        self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
+        self._queue: asyncio.Queue[QueuedSentence] = asyncio.Queue()
         self._pool = ThreadPoolExecutor(workers)
         self._free = asyncio.Semaphore(workers)
         self._batches: set[asyncio.Task[None]] = set()
 
     async def translate(self, pieces: list[str]) -> list[str]:
-        waiting = Waiting(pieces, asyncio.get_running_loop().create_future())
+        waiting = QueuedSentence(pieces, asyncio.get_running_loop().create_future())
         self._queue.put_nowait(waiting)
         return await waiting.answer
 
@@ -61,7 +61,7 @@ class MicroBatcher:
             self._batches.add(task)
             task.add_done_callback(self._batches.discard)
 
-    async def _next_batch(self) -> list[Waiting]:
+    async def _next_batch(self) -> list[QueuedSentence]:
         batch = [await self._queue.get()]
         while len(batch) < MAX_BATCH:
             if not self._queue.empty():
@@ -77,7 +77,7 @@ class MicroBatcher:
                 break
         return batch
 
-    async def _work(self, batch: list[Waiting]) -> None:
+    async def _work(self, batch: list[QueuedSentence]) -> None:
         loop = asyncio.get_running_loop()
         try:
             results = await loop.run_in_executor(self._pool, self._translate, batch)
@@ -92,7 +92,7 @@ class MicroBatcher:
         finally:
             self._free.release()
 
-    def _translate(self, batch: list[Waiting]) -> Any:
+    def _translate(self, batch: list[QueuedSentence]) -> Any:
         sources = [waiting.pieces for waiting in batch]
         return self._translator.translate_batch(
             sources, max_decoding_length=max(map(len, sources)) + BEYOND_SOURCE, **self._options

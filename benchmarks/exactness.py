@@ -16,7 +16,7 @@ import click
 from benchmarks.decode import natural_sources
 from benchmarks.options import Setup, beam_option, benchmark, setup_options
 from benchmarks.report import Cell
-from benchmarks.system import Found, Seats, best
+from benchmarks.system import Found, LimitedEngine, best
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
@@ -69,7 +69,7 @@ class Difference:
 
 def batched(engines: Sequence[Engine], jobs: Sequence[Job], n: int = BATCH) -> Found:
     """Run batches of n sentences, which others join as some finish."""
-    return best(run_jobs([Seats(engine, n) for engine in engines], jobs))
+    return best(run_jobs([LimitedEngine(engine, n) for engine in engines], jobs))
 
 
 def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:

@@ -15,10 +15,10 @@ from benchmarks.load import HOST
 
 N_CONNECTIONS = 200
 SECONDS = 5.0
-PATIENCE = 2.0
+TIMEOUT = 2.0
 """Seconds during which a client reads answers."""
 
-LEAVES_AFTER = 0.3
+DISCONNECT_AFTER = 0.3
 """Seconds after which a client disconnects while its request is processed."""
 
 
@@ -41,8 +41,8 @@ def _chunked(*parts: bytes) -> bytes:
     return _post("Transfer-Encoding: chunked", body=b"".join(parts))
 
 
-LEFT = {"sampling, left": _sampled(), "a stream of samples, left": _sampled(stream=True)}
-ATTACKS: Mapping[str, bytes] = LEFT | {
+DISCONNECTING = {"sampling, left": _sampled(), "a stream of samples, left": _sampled(stream=True)}
+ATTACKS: Mapping[str, bytes] = DISCONNECTING | {
     "many headers": _head("GET /info", *["a:"] * 15_000),
     "headers without end": _head("GET /info", *["a:"] * 100_000),
     "long headers": _head("GET /info", *["a: " + "b" * 8_000] * 7),
@@ -78,7 +78,7 @@ async def flood(port: int, name: str, seconds: float, n_connections: int) -> int
     """Return how often an attack was sent."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
-    patience = LEAVES_AFTER if name in LEFT else PATIENCE
+    timeout = DISCONNECT_AFTER if name in DISCONNECTING else TIMEOUT
     n_sent = 0
 
     async def client() -> None:
@@ -86,7 +86,7 @@ async def flood(port: int, name: str, seconds: float, n_connections: int) -> int
         while loop.time() < until:
             writer: asyncio.StreamWriter | None = None
             with suppress(OSError, TimeoutError):
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(timeout):
                     reader, writer = await asyncio.open_connection(HOST, port)
                     n_sent += 1
                     writer.write(ATTACKS[name])

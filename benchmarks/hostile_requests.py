@@ -46,7 +46,7 @@ SMALLER = 16
 MARGIN = 100
 """Maximum number of characters that a format adds to a case's content."""
 
-LEAVES_EVERY = 7
+DISCONNECT_EVERY = 7
 """One client in this number disconnects half a second after its request."""
 
 OPTIONS: Sequence[dict[str, object]] = (
@@ -71,7 +71,7 @@ class Attack:
 
     @property
     def leaves(self) -> bool:
-        return self.number % LEAVES_EVERY == LEAVES_EVERY - 1
+        return self.number % DISCONNECT_EVERY == DISCONNECT_EVERY - 1
 
     def request(self, deadline: float) -> httpx.Request:
         """Return the request, without a port."""

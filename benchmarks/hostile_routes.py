@@ -54,7 +54,7 @@ TERMS = {"source_lang": "en", "target_lang": "fr", "entries_format": "tsv"}
 Fields: TypeAlias = dict[str, Any]
 """Arguments of `httpx.Request`."""
 
-ONE: dict[str, Callable[[str], Fields]] = {
+ONE_TEXT: dict[str, Callable[[str], Fields]] = {
     "/translate": lambda text: {"json": {"text": text, **PAIR}},
     "/translate, html": lambda text: {"json": {"text": text, "format": "html", **PAIR}},
     "/translate, stream": lambda text: {"json": {"text": text, "stream": True, **PAIR}},
@@ -91,7 +91,7 @@ ONE: dict[str, Callable[[str], Fields]] = {
 }  # fmt: skip
 """Requests of a text, by path and variant."""
 
-MANY: dict[str, Callable[[Sequence[str]], Fields]] = {
+MANY_TEXTS: dict[str, Callable[[Sequence[str]], Fields]] = {
     "/translate": lambda texts: {"json": {"text": texts, **PAIR}},
     "/translate, auto": lambda texts: {"json": {"text": texts, "source": "auto", "target": "fr"}},
     "/detect": lambda texts: {"json": {"text": texts}},
@@ -127,11 +127,11 @@ def _bytes(text: str) -> bytes:
 
 def attacks() -> Iterator[tuple[str, str, Iterator[bytes]]]:
     """Yield a method and path, the kind of request, and requests."""
-    for name, fields in ONE.items():
+    for name, fields in ONE_TEXT.items():
         texts = (case.make(largest(case)) for case in cases("text"))
         yield f"POST {name}", "one text", (post(name, fields(str(text))) for text in texts)
     n_texts: int = Settings.model_fields["max_texts"].default
-    for name, for_texts in MANY.items():
+    for name, for_texts in MANY_TEXTS.items():
         kinds = ("a", "a house.", "12.5", "« « «", "漢")
         yield (
             f"POST {name}", "many texts",

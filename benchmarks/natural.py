@@ -74,7 +74,7 @@ def sources_of_pieces(
 
 
 @dataclass(frozen=True)
-class Walk:
+class GreedyDecoding:
     """n greedy translations of T tokens in which </s> is excluded.
 
     states  [T, n, D], input of the output projection
@@ -93,7 +93,7 @@ class Walk:
 
 
 @torch.inference_mode()
-def walk(model: Transformer, sources: Sequence[Ids], first_id: int | None = None) -> Walk:
+def walk(model: Transformer, sources: Sequence[Ids], first_id: int | None = None) -> GreedyDecoding:
     """Translate greedily to twice the length of the longest source."""
     sizes = torch.tensor([len(ids) for ids in sources])
     memory = model.encode(padded_ids(sources, model.config.pad_id, torch.device("cpu")))
@@ -111,10 +111,10 @@ def walk(model: Transformer, sources: Sequence[Ids], first_id: int | None = None
         best, ids = logits.max(dim=1)
         states.append(hidden)
         chosen.append(best)
-    return Walk(torch.stack(states), torch.stack(chosen), sizes)
+    return GreedyDecoding(torch.stack(states), torch.stack(chosen), sizes)
 
 
-def fitted_row(walked: Walk) -> Tensor:
+def fitted_row(walked: GreedyDecoding) -> Tensor:
     """Fit the row [D] of </s> by least squares, near the desired lengths."""
     lengths_so_far = torch.arange(1, len(walked.states) + 1)[:, None]
     near = lengths_so_far <= 2 * walked.sizes
@@ -127,7 +127,7 @@ def fitted_row(walked: Walk) -> Tensor:
     return solution[:-1].float()
 
 
-def fitted_bias(walked: Walk, row: Tensor) -> float:
+def fitted_bias(walked: GreedyDecoding, row: Tensor) -> float:
     """Find the bias of </s> that makes the total target length equal the total source length."""
     margins = walked.best - walked.states @ row
     low, high = float(margins.min()) - 1, float(margins.max()) + 1

@@ -34,7 +34,7 @@ ONSET = 3.0
 CLIENT_NICENESS = 10
 """Added niceness of the overloading client, which here shares the server's processor."""
 
-FINE = ("200", "429", "503", "504")
+ACCEPTABLE = ("200", "429", "503", "504")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Overload:
     @property
     def n_wrong(self) -> int:
         """Responses with a status not in `FINE`, and connection failures."""
-        return sum(n for status, n in self.outcome.errors.items() if status not in FINE)
+        return sum(n for status, n in self.outcome.errors.items() if status not in ACCEPTABLE)
 
 
 def overload(setup: Setup, seconds: float) -> list[Finding]:
@@ -144,5 +144,5 @@ def _findings(scenario: str, overloads: Sequence[Overload]) -> list[Finding]:
         Finding(scenario, "refused p99, ms", [one.refused_p99 for one in outcomes], 50),
         Finding(scenario, "/livez p99 of all rounds, ms", [percentile(probes)], 50),
         Finding(scenario, "/livez longest, ms", [1000 * longest], PROBE_TIMEOUT),
-        Finding(scenario, f"other than {', '.join(FINE)}", [n_wrong], 0),
+        Finding(scenario, f"other than {', '.join(ACCEPTABLE)}", [n_wrong], 0),
     ]

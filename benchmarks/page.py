@@ -52,7 +52,7 @@ const area = document.getElementById("text");
 area.value = text;
 area.dispatchEvent(new Event("input"));
 """
-SHOWN = "return document.querySelector('#translation .s') ? performance.now() : 0"
+TRANSLATION_TIME = "return document.querySelector('#translation .s') ? performance.now() : 0"
 
 
 def in_browser(port: int, texts: Sequence[str]) -> list[dict[str, Cell]]:
@@ -77,7 +77,7 @@ def in_browser(port: int, texts: Sequence[str]) -> list[dict[str, Cell]]:
                 driver.get("about:blank")
                 state = urlencode({"from": "en", "to": "fr", "text": text})
                 driver.get(f"http://{HOST}:{port}/#/translate?{state}")
-                while not (timings := driver.execute_script(SHOWN)):
+                while not (timings := driver.execute_script(TRANSLATION_TIME)):
                     time.sleep(0.005)
                 loads.append(timings)
             for text in texts:

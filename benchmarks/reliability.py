@@ -36,7 +36,7 @@ from benchmarks.server import free_port, request_fields, running, start_at, stop
 from benchmarks.shelf import shelf
 
 SHUTDOWN = 10.0
-SILENT = "none after the start"
+UNRESPONSIVE = "none after the start"
 
 
 def sigterm(setup: Setup, seconds: float) -> list[Finding]:
@@ -123,7 +123,7 @@ def killed(setup: Setup, seconds: float) -> list[Finding]:
             restarting = time.perf_counter() - began
             before = pool.statuses["200"]
             await asyncio.sleep(seconds / 3)
-            pool.statuses[SILENT] = int(pool.statuses["200"] == before)
+            pool.statuses[UNRESPONSIVE] = int(pool.statuses["200"] == before)
         return again, restarting
 
     again, restarting = asyncio.run(kill())
@@ -134,7 +134,7 @@ def killed(setup: Setup, seconds: float) -> list[Finding]:
     return [
         Finding(scenario, "seconds until it is ready again", [restarting], 10),
         Finding(scenario, "answers other than 200, 429, 503", [wrong], 0),
-        Finding(scenario, "no answer afterwards", [pool.statuses[SILENT]], 0),
+        Finding(scenario, "no answer afterwards", [pool.statuses[UNRESPONSIVE]], 0),
     ]
 
 

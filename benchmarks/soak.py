@@ -28,7 +28,7 @@ from benchmarks.server import Server, attend_command, free_port, memory, start_a
 
 N_CLIENTS = 16
 
-PATIENCE = "60"
+TIMEOUT = "60"
 """Deadline of a request in seconds."""
 
 N_TEXTS = 300
@@ -49,9 +49,9 @@ def requests() -> Iterator[bytes]:
         text = f"The old house number {number} is green. La maison {number} est verte."
         for name, fields in ONE.items():
             if name not in WITHOUT_LENGTH:
-                yield post(name, fields(text), PATIENCE)
+                yield post(name, fields(text), TIMEOUT)
         for name, for_texts in MANY.items():
-            yield post(name, for_texts([f"a house {number}", text, "12.5"]), PATIENCE)
+            yield post(name, for_texts([f"a house {number}", text, "12.5"]), TIMEOUT)
         for name in FREE:
             if name not in WITHOUT_LENGTH:
                 method, path = name.split()

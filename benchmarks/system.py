@@ -76,7 +76,7 @@ def best(finished: Iterable[Finished]) -> Found:
     return found
 
 
-class Seats:
+class LimitedEngine:
     """An engine limited to `n` sentences at a time; see `Engine`."""
 
     def __init__(self, engine: Engine, n: int) -> None:
@@ -128,7 +128,7 @@ class Attend:
 
     def answer(self, task: Task) -> Answer:
         n_engines = len(self._engines) if task.batch > 1 else 1
-        engines = [Seats(engine, task.batch) for engine in self._engines[:n_engines]]
+        engines = [LimitedEngine(engine, task.batch) for engine in self._engines[:n_engines]]
         jobs = [Job(index, ids, task.options) for index, ids in enumerate(task.sources)]
         if task.batch > 1:
             jobs.sort(key=lambda job: len(job.source_ids), reverse=True)

@@ -7,7 +7,7 @@ TIMES = 8
 TOLERANCE = 3.0
 """A quadratic function takes `TIMES` times as long as a linear one, and so fails."""
 
-MEASURABLE = 0.02
+MIN_SECONDS = 0.02
 """Seconds below which nothing is compared."""
 
 TRIALS = 3
@@ -20,7 +20,7 @@ def assert_linear(work: Callable[[int], object], size: int) -> None:
     """
     work(1)  # caches, compiled expressions
     small = min(_seconds(work, max(size // TIMES, 1)) for _ in range(TRIALS))
-    limit = max(MEASURABLE, TOLERANCE * TIMES * small)
+    limit = max(MIN_SECONDS, TOLERANCE * TIMES * small)
     best = float("inf")
     for _ in range(TRIALS):
         best = min(best, _seconds(work, size))

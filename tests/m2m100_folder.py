@@ -17,7 +17,7 @@ from tests.marian_folder import SIZES, SOURCE_WORDS, TARGET_WORDS, write_json
 
 MakeMultilingual = Callable[..., Path]
 Kind = Literal["m2m100", "nllb", "wmt21"]
-MADE_UP = 8
+N_MADEUP_WORDS = 8
 """Ids after M2M-100's languages; NLLB has `<mask>` and two more."""
 
 
@@ -102,7 +102,7 @@ def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilin
         write_json(folder / "tokenizer_config.json", settings | (tokenizer or {}))
         if not slow:
             (folder / "sentencepiece.bpe.model").unlink()
-        made_up = 3 if kind == "nllb" else MADE_UP
+        made_up = 3 if kind == "nllb" else N_MADEUP_WORDS
         model = random_model(len(vocabulary) + n_languages + made_up, **options)
         searched = {"max_length": 30, "num_beams": 5, "early_stopping": True}
         for name, value in (searched | {"bad_words_ids": [[1]]} | (generation or {})).items():

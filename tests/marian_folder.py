@@ -61,11 +61,11 @@ def change_json(path: Path, **changes: object) -> None:
     write_json(path, json.loads(path.read_text("utf-8")) | changes)
 
 
-Spoil = Callable[[Path], object]
+Damage = Callable[[Path], object]
 """A change that damages a folder."""
 
 
-def changing(file: str, **changes: object) -> Spoil:
+def changing(file: str, **changes: object) -> Damage:
     """Change values of a JSON file."""
     return lambda folder: change_json(folder / file, **changes)
 

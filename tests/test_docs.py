@@ -146,7 +146,7 @@ PATH = re.compile(r"(?<![\w./-])(?:tests/)?(?:app|model|benchmarks|deploy)(?:/\w
 MODULE = re.compile(r"`((?:app|model)(?:\.[a-z_]+)+)")
 
 
-def is_module_or_in_one(name: str) -> bool:
+def names_module(name: str) -> bool:
     parts = name.split(".")
     above = [ROOT.joinpath(*parts[:n]).with_suffix(".py") for n in range(2, len(parts) + 1)]
     return any(place.exists() for place in (ROOT.joinpath(*parts), *above))
@@ -163,7 +163,7 @@ def test_every_module_that_is_mentioned_in_the_code_exists(root: str) -> None:
         text = file.read_text("utf-8")
         paths = [path for path in PATH.findall(text) if path.endswith(".py")]
         assert [path for path in paths if not (ROOT / path).exists()] == [], file
-        assert [name for name in MODULE.findall(text) if not is_module_or_in_one(name)] == [], file
+        assert [name for name in MODULE.findall(text) if not names_module(name)] == [], file
 
 
 def test_every_benchmark_is_described() -> None:

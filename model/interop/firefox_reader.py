@@ -43,9 +43,9 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
     """Read and validate a folder. Raises `CheckpointError`."""
     found = firefox_models(folder)
     if len(found) != 1:
-        shown = ", ".join(path.name for path in found) or "none"
+        listed = ", ".join(path.name for path in found) or "none"
         raise CheckpointError(
-            f"{folder}: expected one model.LANGUAGES.intgemm.alphas.bin, found: {shown}"
+            f"{folder}: expected one model.LANGUAGES.intgemm.alphas.bin, found: {listed}"
         )
     path = found[0]
     model = read_binary(read_unpacked(path), str(path))
@@ -120,10 +120,10 @@ def _vocabularies(folder: Path) -> tuple[Path, Path]:
         return both[0], both[0]
     if len(source) == len(target) == 1 and not both:
         return source[0], target[0]
-    shown = ", ".join(path.name for path in (*both, *source, *target)) or "none"
+    listed = ", ".join(path.name for path in (*both, *source, *target)) or "none"
     raise CheckpointError(
         f"{folder}: expected vocab.LANGUAGES.spm, or srcvocab.LANGUAGES.spm and "
-        f"trgvocab.LANGUAGES.spm, found: {shown}"
+        f"trgvocab.LANGUAGES.spm, found: {listed}"
     )
 
 

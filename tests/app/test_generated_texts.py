@@ -37,7 +37,7 @@ KEPT = [
 BETWEEN_WORDS = st.sampled_from(
     ["", "", "", "", "<!-- a <b> & c -->", '<img src="a.png"/>', "<br/>", "<u></u>", *KEPT]
 )
-SAID = st.sampled_from(["", "", ' id="1"', " class='a &amp; b'", ' title="x &lt; y"'])
+ATTRIBUTES = st.sampled_from(["", "", ' id="1"', " class='a &amp; b'", ' title="x &lt; y"'])
 MORE = st.sampled_from(
     ["", "", "", " &lt;b&gt;bold&lt;/b&gt;", " &amp;amp;", " &#233;t&#xe9;", " 5 &gt; 3"]
 )
@@ -52,7 +52,7 @@ def sentences_with_tags(draw: st.DrawFn) -> str:
         if not words or not depth or draw(st.booleans()):
             return " ".join(words) + draw(BETWEEN_WORDS)
         start, end = sorted(draw(st.tuples(*[st.integers(0, len(words))] * 2)))
-        name, attributes = draw(st.sampled_from(["b", "i", "a", "em", "span"])), draw(SAID)
+        name, attributes = draw(st.sampled_from(["b", "i", "a", "em", "span"])), draw(ATTRIBUTES)
         element = f"<{name}{attributes}>{tagged(words[start:end], depth - 1)}</{name}>"
         before, after = tagged(words[:start], depth - 1), tagged(words[end:], depth - 1)
         return " ".join(part for part in (before, element, after) if part)
@@ -63,7 +63,7 @@ def sentences_with_tags(draw: st.DrawFn) -> str:
 def element(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds(
         lambda name, attributes, content: f"<{name}{attributes}>{content}</{name}>",
-        st.sampled_from(["p", "div", "li", "td", "h1"]), SAID, inner,
+        st.sampled_from(["p", "div", "li", "td", "h1"]), ATTRIBUTES, inner,
     )  # fmt: skip
 
 

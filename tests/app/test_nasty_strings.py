@@ -52,7 +52,7 @@ DEEPL = {"source_lang": "EN", "target_lang": "FR"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 Ask = Callable[[httpx.AsyncClient, str], Coroutine[Any, Any, httpx.Response]]
-WAYS: dict[str, Ask] = {
+DIALECTS: dict[str, Ask] = {
     "native": lambda client, text: client.post("/translate", json={"text": text} | EN_FR),
     "native html": lambda client, text: client.post(
         "/translate", json={"text": text, "format": "html"} | EN_FR
@@ -116,16 +116,16 @@ def check(response: httpx.Response, way: str, text: str) -> None:
 
 async def ask_all(client: httpx.AsyncClient, way: str, texts: Sequence[str]) -> None:
     for text in texts:
-        check(await WAYS[way](client, text), way, text)
+        check(await DIALECTS[way](client, text), way, text)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", DIALECTS)
 async def test_nasty_strings(client: Client, way: str) -> None:
     await ask_all(client, way, NASTY)
 
 
 @pytest.mark.skipif(not BLNS.exists(), reason="the Big List of Naughty Strings is not here")
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", DIALECTS)
 async def test_the_big_list_of_naughty_strings(client: Client, way: str) -> None:
     texts = json.loads(BLNS.read_text(encoding="utf-8"))
     assert len(texts) > 500

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from benchmarks import decode
 from benchmarks.decode import Timing, best_of_each, main, measure, rows_of
-from benchmarks.system import Answer, Seats, Task
+from benchmarks.system import Answer, LimitedEngine, Task
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
@@ -78,20 +78,20 @@ def test_rows_by_hand() -> None:
     assert second["Same"] == 1
 
 
-def test_seats_limit_the_sentences_in_flight(tiny_checkpoint: Path) -> None:
-    seats = Seats(EagerEngine(load_model(load_checkpoint(tiny_checkpoint))), 2)
+def test_a_limited_engine_limits_the_sentences_in_flight(tiny_checkpoint: Path) -> None:
+    engine = LimitedEngine(EagerEngine(load_model(load_checkpoint(tiny_checkpoint))), 2)
     one, two, three = (Job(index, (5, 6, 1), GREEDY) for index in range(3))
-    assert seats.can_admit(one)
-    seats.admit([one, two])
-    assert not seats.can_admit(three)
-    seats.cancel([one.id])
-    assert seats.can_admit(three)
-    seats.admit([three])
+    assert engine.can_admit(one)
+    engine.admit([one, two])
+    assert not engine.can_admit(three)
+    engine.cancel([one.id])
+    assert engine.can_admit(three)
+    engine.admit([three])
     finished: list[int] = []
-    while seats.busy:
-        finished += [done.job_id for done in seats.step()]
+    while engine.busy:
+        finished += [done.job_id for done in engine.step()]
     assert sorted(finished) == [1, 2]
-    assert seats.can_admit(one)
+    assert engine.can_admit(one)
 
 
 def test_the_program_prints_and_writes_a_table(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_every_run_answers_exactly_its_sentences(tiny_checkpoint: Path, seed: in
         assert difference.largest < 1e-5
 
 
-class Swayed(EagerEngine):
+class BatchDependentEngine(EagerEngine):
     """Its scores depend on the batch size."""
 
     def step(self) -> list[Finished]:
@@ -91,7 +91,9 @@ def test_the_torch_engine_equals_the_reference(tiny_checkpoint: Path, tmp_path: 
 
 def test_a_difference_is_a_failure(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        exactness, "build_engines", lambda loaded, *_, **__: [Swayed(load_model(loaded))]
+        exactness,
+        "build_engines",
+        lambda loaded, *_, **__: [BatchDependentEngine(load_model(loaded))],
     )
     arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "12", "--beam", "1"]
     assert CliRunner().invoke(main, arguments).exit_code == 1

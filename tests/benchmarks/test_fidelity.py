@@ -9,7 +9,7 @@ from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 
 
-class Fixed:
+class FixedAnswers:
     """Gives fixed answers."""
 
     name, threads = "fixed", "1 × 1"
@@ -27,9 +27,9 @@ class Fixed:
 def test_the_share_of_equal_answers(tiny_checkpoint: Path) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
     task = Task([(2, 5, 0)] * 2, SearchOptions(), 1)
-    row = row_of(loaded, task, "x", (Fixed((40, 41), (42,)), Fixed((40, 41), (43,))))
+    row = row_of(loaded, task, "x", (FixedAnswers((40, 41), (42,)), FixedAnswers((40, 41), (43,))))
     assert (row["Sentences"], row["System"], row["Equal"]) == ("x", "fixed", 0.5)
-    same = row_of(loaded, task, "x", (Fixed((40, 41), (42,)), Fixed((40, 41), (42,))))
+    same = row_of(loaded, task, "x", (FixedAnswers((40, 41), (42,)), FixedAnswers((40, 41), (42,))))
     assert (same["Equal"], same["chrF"]) == (1.0, 100.0)
 
 

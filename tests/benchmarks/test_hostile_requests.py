@@ -14,13 +14,13 @@ from benchmarks.hostile_inputs import FORMS
 from benchmarks.hostile_json import KINDS, bodies
 from benchmarks.hostile_requests import SMALLER, attacks, many_streams, parser_attacked
 
-FINE = Attacked("text", 10**8, statuses=Counter({200: 3, 504: 1}), probe=0.2, grown=10**6)
+WITHIN_BOUNDS = Attacked("text", 10**8, statuses=Counter({200: 3, 504: 1}), probe=0.2, grown=10**6)
 
 
 def test_every_violation_is_named() -> None:
-    assert FINE.violations == []
-    assert FINE.row()["Holds"] == "yes"
-    assert FINE.row()["Answers"] == "3 × 200, 1 × 504"
+    assert WITHIN_BOUNDS.violations == []
+    assert WITHIN_BOUNDS.row()["Holds"] == "yes"
+    assert WITHIN_BOUNDS.row()["Answers"] == "3 × 200, 1 × 504"
     for change, violation in (
         ({"probe": 1.5}, "/livez took 1.50 s"),
         ({"answers": [(0.5, "'b'"), (1.5, "'a'")]}, "an answer 1.50 s late: 'a'"),
@@ -28,7 +28,7 @@ def test_every_violation_is_named() -> None:
         ({"failed": 2}, "requests without an answer: 2"),
         ({"failures": 1}, "failures in the log: 1"),
     ):
-        outcome = replace(FINE, **change)
+        outcome = replace(WITHIN_BOUNDS, **change)
         assert outcome.violations == [violation]
         assert outcome.row()["Holds"] == "NO"
 

@@ -8,7 +8,7 @@ from benchmarks.server import Server, running
 
 
 @dataclass
-class Answering:
+class FakeServer:
     """An HTTP server in the test's own loop; answers after `seconds`."""
 
     seconds: float = 0.0
@@ -46,7 +46,7 @@ class Answering:
 LOAD = Load(port=0, texts=["a"], fields={"target": "fr"}, seconds=0.3, warm_up=0.05)
 
 
-def outcome_of(answering: Answering, load: Load) -> Outcome:
+def outcome_of(answering: FakeServer, load: Load) -> Outcome:
     async def both() -> Outcome:
         async with await asyncio.start_server(answering.serve, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
@@ -60,7 +60,7 @@ def outcome_of(answering: Answering, load: Load) -> Outcome:
 
 
 def test_a_closed_loop_has_as_many_requests_inside_as_clients() -> None:
-    answering = Answering(seconds=0.02)
+    answering = FakeServer(seconds=0.02)
     outcome = outcome_of(answering, replace(LOAD, clients=3))
     assert answering.most == answering.connections == 3
     assert 20 <= outcome.p50 <= outcome.p95 <= outcome.p99
@@ -70,13 +70,13 @@ def test_a_closed_loop_has_as_many_requests_inside_as_clients() -> None:
 
 
 def test_a_closed_loop_may_end_by_the_number_of_requests() -> None:
-    answering = Answering()
+    answering = FakeServer()
     load = replace(LOAD, clients=4, requests=50, seconds=60, warm_up=0)
     assert outcome_of(answering, load).answered == answering.requests == 50
 
 
 def test_an_open_loop_does_not_wait_for_answers() -> None:
-    answering = Answering(seconds=0.1)
+    answering = FakeServer(seconds=0.1)
     outcome = outcome_of(answering, replace(LOAD, rate=100.0, seconds=0.5))
     assert answering.most > 4
     assert outcome.p50 >= 100
@@ -84,7 +84,7 @@ def test_an_open_loop_does_not_wait_for_answers() -> None:
 
 
 def test_refusals_and_closed_connections_are_distinguished() -> None:
-    answering = Answering()
+    answering = FakeServer()
     texts = ["a", "refuse", "leave"]
     load = replace(LOAD, texts=texts, clients=1, requests=30, warm_up=0)
     outcome = outcome_of(answering, load)
@@ -97,7 +97,7 @@ def test_refusals_and_closed_connections_are_distinguished() -> None:
 def test_without_answers_there_is_no_outcome() -> None:
     load = replace(LOAD, texts=["refuse"], clients=1, requests=5, warm_up=0)
     with pytest.raises(RuntimeError, match="'429': 5"):
-        outcome_of(Answering(), load)
+        outcome_of(FakeServer(), load)
 
 
 def test_a_load_is_closed_or_open() -> None:
@@ -114,14 +114,14 @@ def test_a_process_of_its_own_does_the_same(stub: Server) -> None:
 
 
 def test_refusals_have_their_own_latency() -> None:
-    answering = Answering(seconds=0.02)
+    answering = FakeServer(seconds=0.02)
     outcome = outcome_of(answering, replace(LOAD, texts=["a", "refuse"], clients=2))
     assert outcome.refused_p99 >= 20
     assert outcome.errors["429"] > 2
-    assert outcome_of(Answering(), replace(LOAD, clients=1)).refused_p99 == 0
+    assert outcome_of(FakeServer(), replace(LOAD, clients=1)).refused_p99 == 0
 
 
 def test_a_late_client_is_reported() -> None:
-    outcome = outcome_of(Answering(), replace(LOAD, rate=50.0))
+    outcome = outcome_of(FakeServer(), replace(LOAD, rate=50.0))
     assert outcome.late_p99 > 0
-    assert outcome_of(Answering(), replace(LOAD, clients=1)).late_p99 == 0
+    assert outcome_of(FakeServer(), replace(LOAD, clients=1)).late_p99 == 0

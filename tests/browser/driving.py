@@ -19,7 +19,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage", "--lang=en-GB", "--window-size=1280,900",
 )  # fmt: skip
-PATIENCE = 40.0
+TIMEOUT = 40.0
 """Seconds; generous for a busy machine."""
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ def chromium(browser: str, driver: str, profile: Path) -> Iterator[webdriver.Chr
 
 def wait_for(what: str, look: Callable[[], T]) -> T:
     """The first true value of `look`."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         if found := look():
             return found

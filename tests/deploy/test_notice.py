@@ -18,7 +18,7 @@ PERMITTED = {
 }  # fmt: skip
 
 
-def as_in_the_image() -> bool:
+def has_versions_of_image() -> bool:
     """Whether Python and packages have the versions of constraints.txt and the Dockerfile."""
     if sys.version_info[:2] != (3, 11):
         return False
@@ -36,7 +36,7 @@ def as_in_the_image() -> bool:
     return True
 
 
-@pytest.mark.skipif(not as_in_the_image(), reason="not the versions of constraints.txt")
+@pytest.mark.skipif(not has_versions_of_image(), reason="not the versions of constraints.txt")
 def test_it_names_what_is_installed_and_the_corpora_of_the_card() -> None:
     written = NOTICE.read_text("utf-8")
     assert written == notice(), "NOTICE is of other versions: python -m deploy.image.notice"

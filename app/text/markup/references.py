@@ -177,7 +177,7 @@ def _beginnings(text: str, letters: Iterable[str]) -> Iterator[tuple[int, str]]:
 def _equal(
     characters: Container[str], source: str, raws: Mapping[int, str], translation: str
 ) -> Iterator[tuple[Span, str]]:
-    """Yield the wanted characters, paired by rank: the second `<` with the second `<`."""
+    """Yield the characters, paired by rank: the second `<` with the second `<`."""
     ranks: dict[str, deque[str | None]] = defaultdict(deque)
     for at, character in enumerate(source):
         if character in characters:

@@ -84,7 +84,7 @@ class Segment:
     names           names that its translation must have, unless it writes them out
     source_tokens   tokens with spans in the model's input, if requested, as those of renderings
     may_be_retried  whether a rendering may be rejected for its numbers or terms
-    n_ranks         renderings that are wanted, if there are as many hypotheses
+    n_ranks         maximum number of renderings
     earlier         earlier searches for the same span that have renderings
     agreed          final prefix of the best hypothesis, as reported by an engine so far
     renderings      the translations, best first
@@ -122,7 +122,7 @@ class Segment:
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Take the hypotheses that kept placeholders and other words, with the fewest faults.
 
-        Without terms, whose places are compared, it stops after the wanted number without faults.
+        Without terms, whose places are compared, it stops after `n_ranks` without faults.
         """
         found: list[Rendering] = []
         n_right = 0

@@ -39,12 +39,12 @@ def find_piece_files(folder: Path) -> tuple[Path, Path]:
     ]
     if [len(side) for side in sides] == [1, 1]:
         return sides[0][0], sides[1][0]
-    shown = ", ".join(path.name for path in found) or "none"
+    listed = ", ".join(path.name for path in found) or "none"
     raise CheckpointError(
         f"{folder}: a CTranslate2 folder does not contain what splits text into tokens; copy the "
         f"SentencePiece models of the original model into it, {SOURCE_PIECES_FILE} and "
         f"{TARGET_PIECES_FILE}, one *.model for both sides, or {PIECES_FILE} of M2M-100 or NLLB. "
-        f"Found: {shown}"
+        f"Found: {listed}"
     )
 
 

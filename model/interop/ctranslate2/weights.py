@@ -60,8 +60,8 @@ def read_weights(
         for name in sorted(variables)
         if name.removesuffix("_scale") not in known and name.rpartition("/")[2] not in _OTHERS
     ]:
-        shown = ", ".join(map(repr, unknown[:3]))
-        raise CheckpointError(f"{variables.origin}: unknown variables {shown}")
+        listed = ", ".join(map(repr, unknown[:3]))
+        raise CheckpointError(f"{variables.origin}: unknown variables {listed}")
 
     def read(name: str) -> Tensor:
         rows = where[name]

@@ -146,8 +146,8 @@ def check_names(
     for reason, odd in (("missing", missing), ("unknown", unknown)):
         if odd:
             more = f" and {len(odd) - _MAX_NAMES} more" if len(odd) > _MAX_NAMES else ""
-            shown = ", ".join(map(repr, odd[:_MAX_NAMES]))
-            raise CheckpointError(f"{path}: {reason} tensors {shown}{more}")
+            listed = ", ".join(map(repr, odd[:_MAX_NAMES]))
+            raise CheckpointError(f"{path}: {reason} tensors {listed}{more}")
 
 
 def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig) -> None:

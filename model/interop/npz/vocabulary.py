@@ -84,9 +84,9 @@ def _vocabulary_files(folder: Path, named: Sequence[str]) -> tuple[Path, Path]:
     sides = [[p for p in found if f"{side}." in p.name] for side in ("src", "trg")]
     if len(found) == 2 and all(len(side) == 1 for side in sides):
         return sides[0][0], sides[1][0]
-    shown = ", ".join(path.name for path in found) or "none"
+    listed = ", ".join(path.name for path in found) or "none"
     raise CheckpointError(
-        f"{folder}: the vocabulary is ambiguous. Found: {shown}; expected one vocab.yml, or those "
+        f"{folder}: the vocabulary is ambiguous. Found: {listed}; expected one vocab.yml, or those "
         f"that {DECODER_FILE} names under 'vocabs'"
     )
 
@@ -97,9 +97,9 @@ def _sentencepiece_files(folder: Path) -> tuple[Path, Path]:
         return pair
     found = sorted(folder.glob("*.spm"))
     if len(found) != 1:
-        shown = ", ".join(path.name for path in found) or "none"
+        listed = ", ".join(path.name for path in found) or "none"
         raise CheckpointError(
-            f"{folder}: the SentencePiece model is ambiguous. Found: {shown}; "
+            f"{folder}: the SentencePiece model is ambiguous. Found: {listed}; "
             f"expected {SOURCE_PIECES_FILE} and {TARGET_PIECES_FILE}, or one *.spm for both"
         )
     return found[0], found[0]

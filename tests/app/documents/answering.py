@@ -9,22 +9,22 @@ from app.text.document import Answer
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Opened(Protocol[T_co]):
+class TranslatableDocument(Protocol[T_co]):
     @property
     def texts(self) -> list[str]: ...
 
     def with_translations(self, answers: Sequence[Answer]) -> T_co: ...
 
 
-def translated(document: Opened[T_co], translate: Callable[[str], str]) -> T_co:
+def translated(document: TranslatableDocument[T_co], translate: Callable[[str], str]) -> T_co:
     return document.with_translations([Answer(translate(text)) for text in document.texts])
 
 
-def unchanged(document: Opened[T_co]) -> T_co:
+def unchanged(document: TranslatableDocument[T_co]) -> T_co:
     return translated(document, str)
 
 
-def shouted(document: Opened[T_co]) -> T_co:
+def uppercased(document: TranslatableDocument[T_co]) -> T_co:
     return translated(document, str.upper)
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from app.documents.catalogue import open_catalogue
 from app.errors import UnreadableFileError
-from tests.app.documents.answering import sample, shouted, translated, unchanged
+from tests.app.documents.answering import sample, translated, unchanged, uppercased
 from tests.cases import cases
 
 CATALOGUE = sample("catalogue.po")
@@ -16,7 +16,7 @@ def read(text: str) -> dict[tuple[str | None, str], tuple[str, dict[int, str]]]:
 
 
 def test_missing_translations_are_filled_in() -> None:
-    written = shouted(open_catalogue(CATALOGUE))
+    written = uppercased(open_catalogue(CATALOGUE))
     before, after = read(CATALOGUE), read(written)
     assert after.pop((None, '%(n)d "new" message')) == (
         "",
@@ -32,26 +32,26 @@ def test_missing_translations_are_filled_in() -> None:
 
 def test_all_other_lines_stay_as_they_were() -> None:
     kept = [line for line in CATALOGUE.splitlines() if not line.startswith("msgstr")]
-    written = shouted(open_catalogue(CATALOGUE)).splitlines()
+    written = uppercased(open_catalogue(CATALOGUE)).splitlines()
     assert [line for line in written if line in kept] == kept
 
 
 def test_a_complete_catalogue_is_unchanged() -> None:
-    full = shouted(open_catalogue(CATALOGUE))
+    full = uppercased(open_catalogue(CATALOGUE))
     assert open_catalogue(full).texts == []
     assert unchanged(open_catalogue(full)) == full
 
 
 def test_the_header_defines_the_singular_form() -> None:
     slovenian = CATALOGUE.replace("plural=(n > 1)", "plural=(n%100==1 ? 1 : 0)")
-    after = read(shouted(open_catalogue(slovenian)))
+    after = read(uppercased(open_catalogue(slovenian)))
     assert after[None, '%(n)d "new" message'][1] == {
         0: "%(N)D NEW MESSAGES",
         1: '%(N)D "NEW" MESSAGE',
     }
     for rule in ("plural=n ** 2", "plural=1/(n-1)", "plural=" + "(" * 400 + "n"):
         odd = CATALOGUE.replace("plural=(n > 1)", rule)
-        assert shouted(open_catalogue(odd)) == shouted(open_catalogue(CATALOGUE)).replace(
+        assert uppercased(open_catalogue(odd)) == uppercased(open_catalogue(CATALOGUE)).replace(
             "plural=(n > 1)", rule
         )
 
@@ -61,7 +61,7 @@ def test_every_string_is_read_and_written_as_gettext_does(messages: list[str]) -
     file = polib.POFile(wrapwidth=30)
     for message in messages:
         file.append(polib.POEntry(msgid=message, msgstr=""))
-    written = shouted(open_catalogue(str(file)))
+    written = uppercased(open_catalogue(str(file)))
     for entry in polib.pofile(written):
         if any(map(str.isalpha, entry.msgid)):
             assert entry.msgstr == entry.msgid.upper()

@@ -14,7 +14,7 @@ from app.documents.json_strings import MAX_VALUES
 from app.errors import UnreadableFileError
 from app.text.document import Answer
 from app.translation.file_service import translated_name
-from tests.app.documents.answering import shouted, unchanged
+from tests.app.documents.answering import unchanged, uppercased
 from tests.app.documents.archives import PARTS, sample_archive
 from tests.app.documents.test_catalogue import CATALOGUE
 from tests.app.documents.test_markdown import README
@@ -60,8 +60,8 @@ def test_encodings_and_line_ends_stay(suffix: str, line_end: str, encoding: str)
     assert opened.texts == sample.texts
     if suffix not in FILLED:
         assert unchanged(opened) == data
-    expected = shouted(sample).decode().replace("\n", line_end).encode(encoding)
-    assert shouted(opened) == expected
+    expected = uppercased(sample).decode().replace("\n", line_end).encode(encoding)
+    assert uppercased(opened) == expected
 
 
 @pytest.mark.parametrize("name", ["a.doc", "docx", ".docx", "a", "a.docx.exe", ""])
@@ -118,7 +118,7 @@ def read(suffix: str, data: bytes) -> None:
         return
     if suffix not in FILLED:
         assert unchanged(opened) == data
-    file_format("a" + suffix).open(shouted(opened))
+    file_format("a" + suffix).open(uppercased(opened))
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".md", ".srt", ".vtt", ".csv", ".po"])

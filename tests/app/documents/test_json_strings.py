@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.documents.json_strings import open_json
 from app.errors import UnreadableFileError
-from tests.app.documents.answering import shouted, translated, unchanged
+from tests.app.documents.answering import translated, unchanged, uppercased
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
@@ -28,7 +28,7 @@ def test_unchanged_json_is_identical(value: Any, indent: int | str | None, is_as
 def test_only_strings_that_are_values_change(value: Any) -> None:
     document = open_json(json.dumps(value, indent=1))
     texts = {text.upper() for text in document.texts}
-    _compare(value, json.loads(shouted(document)), texts)
+    _compare(value, json.loads(uppercased(document)), texts)
 
 
 def _compare(before: Any, after: Any, texts: set[str]) -> None:

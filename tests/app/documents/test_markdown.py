@@ -13,19 +13,19 @@ from app.text.document import Answer
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 from app.text.word_links import WordLink
-from tests.app.documents.answering import sample, shouted, translated, unchanged
+from tests.app.documents.answering import sample, translated, unchanged, uppercased
 from tests.cases import cases
 from tests.linear import assert_linear
 
 README = sample("readme.md").replace("<two blanks>", "  ")
-SHOUTED = cases(__file__, "shouted")
+UPPERCASED = cases(__file__, "uppercased")
 
 
-@pytest.mark.parametrize("line", SHOUTED)
+@pytest.mark.parametrize("line", UPPERCASED)
 def test_in_capitals_nothing_but_the_text_changes(line: str) -> None:
-    before, after = README.split("\n"), shouted(open_markdown(README)).split("\n")
+    before, after = README.split("\n"), uppercased(open_markdown(README)).split("\n")
     assert len(before) == len(after)
-    assert after[before.index(line)] == SHOUTED[line]
+    assert after[before.index(line)] == UPPERCASED[line]
 
 
 def test_a_paragraph_is_wrapped_as_wide_as_it_was() -> None:
@@ -50,7 +50,7 @@ def test_a_link_that_is_named_after_a_file_is_left_whole() -> None:
     )
     [text] = document.texts
     assert text == "See \ue0000\ue001, the docs and \ue0001\ue001"
-    assert shouted(document).startswith(
+    assert uppercased(document).startswith(
         "SEE [docs/api.md](docs/api.md), [THE DOCS](x) AND [os.path]\n"
     )
 
@@ -158,20 +158,20 @@ def test_a_definition_of_a_link_is_none_of_a_note() -> None:
     "block", ['<a href="u">\n*bar*\n</a>\n', "<Warning>\nbar\n</Warning>\n", "<del>\nfoo\n</del>\n"]
 )
 def test_a_block_of_html_stays_a_block(block: str) -> None:
-    assert shouted(open_markdown(block)) == re.sub(
+    assert uppercased(open_markdown(block)) == re.sub(
         r"(?<=\n).*(?=\n<)", lambda m: m[0].upper(), block
     )
 
 
 def test_html_that_would_no_more_be_a_block_stays() -> None:
-    assert shouted(open_markdown('<div id="foo"\n*hi*\n')) == '<div id="foo"\n*hi*\n'
+    assert uppercased(open_markdown('<div id="foo"\n*hi*\n')) == '<div id="foo"\n*hi*\n'
 
 
 @pytest.mark.parametrize("end", ["  \n", "\\\n"])
 def test_a_break_within_emphasis_parts_two_words(end: str) -> None:
     opened = open_markdown(f"*foo{end}bar*\n")
     assert opened.texts == ["foo bar"]
-    assert shouted(opened) == f"*FOO{end} BAR*\n"
+    assert uppercased(opened) == f"*FOO{end} BAR*\n"
 
 
 @pytest.mark.parametrize(

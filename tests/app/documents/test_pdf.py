@@ -9,7 +9,7 @@ import pytest
 from app.documents import pdf
 from app.documents.pdf import PdfFile
 from app.errors import UnreadableFileError
-from tests.app.documents.answering import shouted
+from tests.app.documents.answering import uppercased
 
 PAGES = (
     "The old cat lives in a house that\nis green, because nobody has pain-\nted it.\n\nA heading\n"
@@ -30,7 +30,7 @@ def test_lines_are_joined_to_paragraphs() -> None:
         "The old cat lives in a house that is green, because nobody has painted it.",
         "A heading", "- an item", "The next page.",
     ]  # fmt: skip
-    assert shouted(opened).decode().split("\n\n") == [
+    assert uppercased(opened).decode().split("\n\n") == [
         "THE OLD CAT LIVES IN A HOUSE THAT IS GREEN, BECAUSE NOBODY HAS PAINTED IT.",
         "A HEADING", "- AN ITEM", "12", "THE NEXT PAGE.", "",
     ]  # fmt: skip

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from app.documents.prose import Prose, is_code
 from app.text.document import Answer
-from tests.app.documents.answering import shouted, translated, unchanged
+from tests.app.documents.answering import translated, unchanged, uppercased
 
 WRAPPED = """\
 The machine that I bought last week in your shop does not work
@@ -34,7 +34,7 @@ def test_their_translation_is_filled_anew() -> None:
     assert " ".join(lines) == twice(" ".join(WRAPPED.split()))
     width = max(map(len, WRAPPED.splitlines()))
     assert width - 10 < max(map(len, lines)) <= width
-    first, second, *_ = shouted(Prose(LIST)).splitlines()
+    first, second, *_ = uppercased(Prose(LIST)).splitlines()
     assert first.startswith("  * PLEASE")
     assert second.startswith("    THAT WAS")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from app.documents.subtitles import open_subtitles, open_web_subtitles
 from app.errors import UnreadableFileError
 from app.text.document import Answer
-from tests.app.documents.answering import sample, shouted, translated, unchanged
+from tests.app.documents.answering import sample, translated, unchanged, uppercased
 
 FILM = sample("film.srt")
 WEB_FILM = """WEBVTT - A film
@@ -56,13 +56,13 @@ def test_a_sentence_over_several_cues_is_one_text() -> None:
 
 
 def test_in_capitals_nothing_but_the_letters_changes() -> None:
-    assert shouted(open_subtitles(FILM)) == "".join(
-        line if "-->" in line else re.sub(r"(<[^>]*>|\{[^}]*\})|\w", _shout, line)
+    assert uppercased(open_subtitles(FILM)) == "".join(
+        line if "-->" in line else re.sub(r"(<[^>]*>|\{[^}]*\})|\w", _upper, line)
         for line in FILM.splitlines(keepends=True)
     )
 
 
-def _shout(found: re.Match[str]) -> str:
+def _upper(found: re.Match[str]) -> str:
     return found[0] if found[1] else found[0].upper()
 
 
@@ -123,7 +123,7 @@ def test_webvtt_keeps_heads_notes_settings_and_tags() -> None:
         "The old cat & the dog who came back.", "He really wanted to see.", "Yes.", "No < 1.",
     ]  # fmt: skip
     assert unchanged(opened) == WEB_FILM
-    written = shouted(opened)
+    written = uppercased(opened)
     head, _, cues = written.partition("00:01.000")
     assert WEB_FILM.startswith(head)
     assert "\nTHE OLD CAT &amp; THE DOG WHO\n\n00:00:03.000" in cues

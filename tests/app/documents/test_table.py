@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.documents.table import open_table
 from app.text.document import Answer
-from tests.app.documents.answering import shouted, translated, unchanged
+from tests.app.documents.answering import translated, unchanged, uppercased
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -21,7 +21,7 @@ def test_cells_with_words_are_translated(delimiter: str) -> None:
     opened = open_table(text)
     assert opened.texts == ["id", "The name", 'A "good" cat, and', "a dog; or | two", "an apple"]
     assert unchanged(opened) == text
-    assert shouted(opened) == text.upper().replace("BTN_OK", "btn_ok")
+    assert uppercased(opened) == text.upper().replace("BTN_OK", "btn_ok")
 
 
 def test_a_translation_is_quoted_if_it_needs_to_be() -> None:

@@ -141,7 +141,7 @@ def test_a_full_disk_is_one_line_and_the_part_stays(
     (tmp_path / "model.safetensors.part").write_bytes(CONTENT[:100])
     whole = Path.open
 
-    class Full:
+    class FullDisk:
         def __enter__(self) -> Any:
             return self
 
@@ -152,7 +152,9 @@ def test_a_full_disk_is_one_line_and_the_part_stays(
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(
-        Path, "open", lambda self, mode="r", **k: Full() if mode == "ab" else whole(self, mode, **k)
+        Path,
+        "open",
+        lambda self, mode="r", **k: FullDisk() if mode == "ab" else whole(self, mode, **k),
     )
     with pytest.raises(PullError, match="no space left; free some and run the command again"):
         fetch(fake, tmp_path)

@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def _logs_as_they_are() -> Iterator[None]:
+def _restore_logging() -> Iterator[None]:
     root, configuration = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers, root.level
     yield

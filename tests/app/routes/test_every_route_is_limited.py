@@ -10,7 +10,7 @@ from tests.app.fake_engine import FakeEngine
 FILE = {"file": ("a.txt", b"The house.")}
 TERMS = {"source_lang": "en", "target_lang": "fr", "entries": "cat\tmatou", "entries_format": "tsv"}
 
-WORK: dict[tuple[str, str], dict[str, Any]] = {
+LIMITED: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/translate"): {"json": {"text": "cat", "target": "fr"}},
     ("post", "/detect"): {"json": {"text": "the cat sees the house"}},
     ("post", "/score"): {"json": {"text": "cat", "translation": "chat", "target": "fr"}},
@@ -32,7 +32,7 @@ WORK: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/deeplx"): {"json": {"text": "cat", "target_lang": "FR"}},
     ("post", "/v1/chat/completions"): {"json": {"messages": [{"role": "user", "content": "a"}]}},
 }
-NO_WORK = {
+NOT_LIMITED = {
     ("post", "/suggest"),
     ("post", "/v2/languages"),
     ("post", "/languages"),
@@ -45,11 +45,11 @@ NO_WORK = {
 
 async def test_a_client_that_has_used_its_requests_up_gets_no_work_done(serve: Serve) -> None:
     async with serve(FakeEngine(), requests_per_minute=1) as client:
-        made = await client.post("/v3/glossaries", **WORK["post", "/v3/glossaries"])
+        made = await client.post("/v3/glossaries", **LIMITED["post", "/v3/glossaries"])
         assert made.status_code == 201, made.text
         place = {"glossary_id": made.json()["glossary_id"]}
         statuses: dict[tuple[str, str], int] = {}
-        for (method, path), request in WORK.items():
+        for (method, path), request in LIMITED.items():
             response = await client.request(method, path.format(**place), **request)
             statuses[method, path] = response.status_code
     assert set(statuses.values()) == {httpx.codes.TOO_MANY_REQUESTS}, statuses
@@ -59,4 +59,4 @@ async def test_no_route_is_forgotten(client: Client) -> None:
     paths = (await client.get("/openapi.json")).json()["paths"]
     routes = {(method, path) for path, item in paths.items() for method in item}
     changing = {route for route in routes if route[0] in ("post", "put", "patch")}
-    assert changing == WORK.keys() | (NO_WORK & changing)
+    assert changing == LIMITED.keys() | (NOT_LIMITED & changing)

@@ -19,7 +19,7 @@ from model.checkpoint.reader import load_checkpoint
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
-MADE_ONCE = ("/openapi.json", "/spec", "/languages")
+CACHED = ("/openapi.json", "/spec", "/languages")
 
 
 async def test_info_describes_the_served_checkpoint(served: Client, tiny_checkpoint: Path) -> None:
@@ -55,11 +55,11 @@ async def test_openapi_names_only_what_it_defines_and_its_examples_work(served: 
 async def test_answers_that_need_no_key_are_made_once(
     served: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = [(await served.get(path)).content for path in MADE_ONCE]
+    before = [(await served.get(path)).content for path in CACHED]
     for maker in ("app.routes.page._described", "app.wire.dialects.libretranslate.SPEC"):
         monkeypatch.setattr(maker, None)
     monkeypatch.setattr(responses, "to_json", None)
-    assert [(await served.get(path)).content for path in MADE_ONCE] == before
+    assert [(await served.get(path)).content for path in CACHED] == before
     tag = (await served.get("/openapi.json")).headers["etag"]
     unchanged = await served.get("/openapi.json", headers={"If-None-Match": tag})
     assert unchanged.status_code == httpx.codes.NOT_MODIFIED

@@ -114,7 +114,7 @@ async def test_early_failures_are_statuses(serve: Serve, body: dict[str, Any], s
     assert response.headers["content-type"] == "application/problem+json"
 
 
-class Breaking(FakeEngine):
+class FailingEngine(FakeEngine):
     """Fails at the end of a sentence if `broken` is true."""
 
     broken = False
@@ -127,7 +127,7 @@ class Breaking(FakeEngine):
 
 
 async def test_a_later_failure_is_an_event(serve: Serve) -> None:
-    engine = Breaking(n_steps=3)
+    engine = FailingEngine(n_steps=3)
     async with serve(engine) as client:
         engine.broken = True
         response = await client.post(
@@ -164,7 +164,7 @@ async def test_the_deadline_is_an_event_too(serve: Serve) -> None:
 
 
 async def test_a_stream_is_charged_once_its_first_event_is_sent(serve: Serve) -> None:
-    engine = Breaking(n_steps=1)
+    engine = FailingEngine(n_steps=1)
     text = "The house is green."
     async with serve(engine) as client:
 

@@ -78,13 +78,13 @@ async def test_the_deadline_cancels_the_work_and_frees_the_slot() -> None:
 async def test_slots_in_turn_are_taken_in_order_and_by_waiting_requests_only() -> None:
     admission = Admission(1, forecast=lambda: 1.0)
     order: list[str] = []
-    leave = asyncio.Event()
+    finish = asyncio.Event()
 
     async def wait(name: str) -> None:
         async with admission.slot_in_turn(10):
             order.append(name)
             if name == "first":
-                await leave.wait()
+                await finish.wait()
 
     tasks = [asyncio.create_task(wait(name)) for name in ("first", "second", "third", "fourth")]
     await asyncio.sleep(0)
@@ -93,7 +93,7 @@ async def test_slots_in_turn_are_taken_in_order_and_by_waiting_requests_only() -
         async with admission.slot(10):
             pass
     tasks[1].cancel()
-    leave.set()
+    finish.set()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert order == ["first", "third", "fourth"]
     assert admission.n_admitted == 0
@@ -131,41 +131,41 @@ async def test_the_time_of_a_slot_in_turn_begins_with_it() -> None:
 
 
 CAPACITY = 6400
-SMALLEST_COUNTED = int(MIN_COUNTED_FRACTION * CAPACITY)
-CLEANED_UP = int(CLEAN_UP_FRACTION * CAPACITY)
+MIN_COUNTED = int(MIN_COUNTED_FRACTION * CAPACITY)
+MIN_CLEAN_UP = int(CLEAN_UP_FRACTION * CAPACITY)
 
 
-class Visitors:
+class Requests:
     """Requests that wait for capacity; `inside` are the names of those that hold it."""
 
     def __init__(self) -> None:
         self.limiter = CapacityLimiter(CAPACITY)
-        self.inside: list[str] = []
+        self.admitted: list[str] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, asyncio.Event] = {}
 
-    async def come(self, name: str, size: int, client: object = None) -> None:
+    async def submit(self, name: str, size: int, client: object = None) -> None:
         """Request capacity, and wait for it if necessary."""
         self._ends[name] = asyncio.Event()
-        self._tasks[name] = asyncio.create_task(self._stay(name, size, client))
+        self._tasks[name] = asyncio.create_task(self._hold(name, size, client))
         await settled()
 
-    async def _stay(self, name: str, size: int, client: object) -> None:
+    async def _hold(self, name: str, size: int, client: object) -> None:
         async with self.limiter.reserve(size, client):
-            self.inside.append(name)
+            self.admitted.append(name)
             try:
                 await self._ends[name].wait()
             finally:
-                self.inside.remove(name)
+                self.admitted.remove(name)
 
-    async def leave(self, *names: str) -> None:
+    async def complete(self, *names: str) -> None:
         """Complete requests."""
         for name in names:
             self._ends[name].set()
         await asyncio.gather(*(self._tasks[name] for name in names))
         await settled()
 
-    async def give_up(self, *names: str) -> None:
+    async def cancel_requests(self, *names: str) -> None:
         """Cancel them, waiting or inside."""
         for name in names:
             self._tasks[name].cancel()
@@ -179,80 +179,80 @@ async def settled() -> None:
 
 
 async def test_large_requests_wait_for_capacity_and_small_ones_do_not() -> None:
-    here = Visitors()
-    await here.come("large", CAPACITY)
-    await here.come("next", CAPACITY // 2)
-    await here.come("small", SMALLEST_COUNTED - 1)
-    assert here.inside == ["large", "small"]
-    await here.leave("large", "small")
-    assert here.inside == ["next"]
-    await here.leave("next")
+    requests = Requests()
+    await requests.submit("large", CAPACITY)
+    await requests.submit("next", CAPACITY // 2)
+    await requests.submit("small", MIN_COUNTED - 1)
+    assert requests.admitted == ["large", "small"]
+    await requests.complete("large", "small")
+    assert requests.admitted == ["next"]
+    await requests.complete("next")
 
 
 async def test_a_request_larger_than_the_capacity_takes_all_of_it() -> None:
-    here = Visitors()
-    await here.come("half", CAPACITY // 2)
-    await here.come("giant", 10 * CAPACITY)
-    assert here.inside == ["half"]
-    await here.leave("half")
-    await here.come("next", CAPACITY // 2)
-    assert here.inside == ["giant"]
-    await here.leave("giant")
-    assert here.inside == ["next"]
-    await here.leave("next")
+    requests = Requests()
+    await requests.submit("half", CAPACITY // 2)
+    await requests.submit("giant", 10 * CAPACITY)
+    assert requests.admitted == ["half"]
+    await requests.complete("half")
+    await requests.submit("next", CAPACITY // 2)
+    assert requests.admitted == ["giant"]
+    await requests.complete("giant")
+    assert requests.admitted == ["next"]
+    await requests.complete("next")
 
 
 async def test_clients_take_turns_and_nobody_overtakes() -> None:
-    here = Visitors()
-    await here.come("first", CAPACITY)
+    requests = Requests()
+    await requests.submit("first", CAPACITY)
     for name in ("a1", "a2", "a3"):
-        await here.come(name, CAPACITY * 2 // 3, "a")
-    await here.come("b1", CAPACITY * 2 // 3, "b")
-    await here.come("b2", CAPACITY // 2, "b")
+        await requests.submit(name, CAPACITY * 2 // 3, "a")
+    await requests.submit("b1", CAPACITY * 2 // 3, "b")
+    await requests.submit("b2", CAPACITY // 2, "b")
     order: list[str] = []
-    while here.inside:
-        order += here.inside
-        await here.leave(*here.inside)
+    while requests.admitted:
+        order += requests.admitted
+        await requests.complete(*requests.admitted)
     assert order == ["first", "a1", "b1", "a2", "b2", "a3"]
 
 
 async def test_requests_without_a_client_are_clients_of_their_own() -> None:
-    here = Visitors()
-    await here.come("first", CAPACITY)
+    requests = Requests()
+    await requests.submit("first", CAPACITY)
     for name, client in (("a1", "a"), ("a2", "a"), ("x", None), ("y", None)):
-        await here.come(name, CAPACITY, client)
+        await requests.submit(name, CAPACITY, client)
     order: list[str] = []
-    while here.inside:
-        order += here.inside
-        await here.leave(*here.inside)
+    while requests.admitted:
+        order += requests.admitted
+        await requests.complete(*requests.admitted)
     assert order == ["first", "a1", "x", "y", "a2"]
 
 
 async def test_cancelled_requests_make_way_for_those_behind() -> None:
-    here = Visitors()
-    await here.come("half", CAPACITY // 2)
-    await here.come("large", CAPACITY)
-    await here.come("other half", CAPACITY // 2)
-    assert here.inside == ["half"]
-    await here.give_up("large")
-    assert here.inside == ["half", "other half"]
-    await here.give_up("half", "other half")
-    await here.come("whole", CAPACITY)
-    assert here.inside == ["whole"]
-    await here.leave("whole")
+    requests = Requests()
+    await requests.submit("half", CAPACITY // 2)
+    await requests.submit("large", CAPACITY)
+    await requests.submit("other half", CAPACITY // 2)
+    assert requests.admitted == ["half"]
+    await requests.cancel_requests("large")
+    assert requests.admitted == ["half", "other half"]
+    await requests.cancel_requests("half", "other half")
+    await requests.submit("whole", CAPACITY)
+    assert requests.admitted == ["whole"]
+    await requests.complete("whole")
 
 
 async def test_a_request_cancelled_upon_admission_releases_its_capacity() -> None:
-    here = Visitors()
-    await here.come("first", CAPACITY)
-    await here.come("second", CAPACITY)
-    await here.come("third", CAPACITY)
-    here._ends["first"].set()
-    while here.inside:
+    requests = Requests()
+    await requests.submit("first", CAPACITY)
+    await requests.submit("second", CAPACITY)
+    await requests.submit("third", CAPACITY)
+    requests._ends["first"].set()
+    while requests.admitted:
         await asyncio.sleep(0)
-    await here.give_up("second")
-    assert here.inside == ["third"]
-    await here.leave("third")
+    await requests.cancel_requests("second")
+    assert requests.admitted == ["third"]
+    await requests.complete("third")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -272,7 +272,7 @@ async def test_capacity_is_not_exceeded_and_every_request_is_admitted(seed: int)
                 taken -= min(size, CAPACITY)
         done += 1
 
-    sizes = [chooser.randrange(SMALLEST_COUNTED, CAPACITY // 10) for _ in range(50)]
+    sizes = [chooser.randrange(MIN_COUNTED, CAPACITY // 10) for _ in range(50)]
     sizes += [CAPACITY + 10]
     tasks = [asyncio.create_task(visit(size)) for size in sizes]
     await settled()
@@ -285,18 +285,18 @@ async def test_capacity_is_not_exceeded_and_every_request_is_admitted(seed: int)
 
 
 async def test_a_line_that_is_too_long_grows_no_longer() -> None:
-    here = Visitors()
+    requests = Requests()
     names = [str(number) for number in range(MAX_WAITING_CAPACITIES + 1)]
     for name in names:
-        await here.come(name, CAPACITY, name)
+        await requests.submit(name, CAPACITY, name)
     with pytest.raises(QueueFullError, match="too many large requests wait"):
-        async with here.limiter.reserve(CAPACITY):
+        async with requests.limiter.reserve(CAPACITY):
             pass
-    await here.come("small", SMALLEST_COUNTED - 1)
-    assert here.inside == ["0", "small"]
-    await here.give_up("2")
-    await here.come("instead", CAPACITY)
-    await here.leave("small", *names[:2], *names[3:], "instead")
+    await requests.submit("small", MIN_COUNTED - 1)
+    assert requests.admitted == ["0", "small"]
+    await requests.cancel_requests("2")
+    await requests.submit("instead", CAPACITY)
+    await requests.complete("small", *names[:2], *names[3:], "instead")
 
 
 async def test_an_abandoned_thread_holds_its_capacity_until_it_ends() -> None:
@@ -335,10 +335,10 @@ async def test_threads_that_have_ended_hold_nothing() -> None:
 async def test_memory_is_cleaned_up_after_a_very_large_request() -> None:
     cleaned = threading.Event()
     limiter = CapacityLimiter(CAPACITY, clean_up=cleaned.set)
-    async with limiter.reserve(CLEANED_UP - 1):
+    async with limiter.reserve(MIN_CLEAN_UP - 1):
         pass
     await asyncio.get_running_loop().run_in_executor(None, lambda: None)
     assert not cleaned.is_set()
-    async with limiter.reserve(CLEANED_UP):
+    async with limiter.reserve(MIN_CLEAN_UP):
         assert not cleaned.is_set()
     assert await asyncio.to_thread(cleaned.wait, 10)

@@ -16,7 +16,7 @@ from tests.app.fake_engine import POISON, FakeEngine, gated, release
 from tests.app.scheduling.harness import OPTIONS, FakeClock, running, sentence, submit, translate
 from tests.app.waiting import settle, until
 
-ROOM = 1_000_000
+CACHE_BYTES = 1_000_000
 
 
 def ids(completions: list[Completion]) -> list[tuple[int, ...]]:
@@ -36,7 +36,7 @@ async def occupied(scheduler: Scheduler, name: int = 99) -> asyncio.Task[list[Co
 
 async def test_repeated_sentences_are_answered_without_the_engine() -> None:
     engine = FakeEngine()
-    async with running(engine, cache_bytes=ROOM) as scheduler:
+    async with running(engine, cache_bytes=CACHE_BYTES) as scheduler:
         first = await submit(scheduler, 11, 12)
         again = await submit(scheduler, 12, 14, 11)
     assert engine.admitted == [[11, 12], [14]]
@@ -58,7 +58,7 @@ async def test_without_cache_memory_every_sentence_is_searched() -> None:
 
 async def test_concurrent_requests_share_a_search() -> None:
     [engine] = engines = gated(1)
-    async with running(engine, cache_bytes=ROOM) as scheduler:
+    async with running(engine, cache_bytes=CACHE_BYTES) as scheduler:
         first = await occupied(scheduler)
         tasks = [submit(scheduler, 11, 12, 11), submit(scheduler, 12, 14), submit(scheduler, 99)]
         await settle()
@@ -73,7 +73,7 @@ async def test_concurrent_requests_share_a_search() -> None:
 
 async def test_the_first_request_may_be_cancelled() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
-    async with running(engine, cache_bytes=ROOM) as scheduler:
+    async with running(engine, cache_bytes=CACHE_BYTES) as scheduler:
         first = submit(scheduler, 11, 12)
         await until(lambda: scheduler.load.in_flight == 1)
         others = [submit(scheduler, 11), submit(scheduler, 12)]
@@ -89,7 +89,7 @@ async def test_the_first_request_may_be_cancelled() -> None:
 
 async def test_an_abandoned_sentence_is_dropped_and_may_be_requested_again() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
-    async with running(engine, cache_bytes=ROOM) as scheduler:
+    async with running(engine, cache_bytes=CACHE_BYTES) as scheduler:
         leaving = [submit(scheduler, 11, 12), submit(scheduler, 12, 11)]
         await until(lambda: scheduler.load.in_flight == 1)
         for task in leaving:
@@ -106,7 +106,7 @@ async def test_an_abandoned_sentence_is_dropped_and_may_be_requested_again() -> 
 
 async def test_errors_reach_all_waiting_requests_and_are_not_cached() -> None:
     [engine] = engines = gated(1)
-    async with running(engine, cache_bytes=ROOM) as scheduler:
+    async with running(engine, cache_bytes=CACHE_BYTES) as scheduler:
         first = await occupied(scheduler)
         failing = [submit(scheduler, POISON, 12), submit(scheduler, POISON)]
         fine = submit(scheduler, 12)
@@ -124,7 +124,7 @@ async def test_errors_reach_all_waiting_requests_and_are_not_cached() -> None:
 async def test_a_shared_search_runs_until_the_latest_deadline() -> None:
     clock = FakeClock()
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
-    async with running(engine, clock=clock, cache_bytes=ROOM) as scheduler:
+    async with running(engine, clock=clock, cache_bytes=CACHE_BYTES) as scheduler:
         first = await occupied(scheduler)
         hasty = submit(scheduler, 11, deadline=clock.now + 1)
         patient = submit(scheduler, 11, deadline=clock.now + 3)
@@ -141,7 +141,7 @@ async def test_a_shared_search_runs_until_the_latest_deadline() -> None:
 async def test_each_request_reports_its_own_waiting_time() -> None:
     clock = FakeClock()
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
-    async with running(engine, clock=clock, cache_bytes=ROOM) as scheduler:
+    async with running(engine, clock=clock, cache_bytes=CACHE_BYTES) as scheduler:
         blocking = await occupied(scheduler)
         first = submit(scheduler, 11)
         await settle()
@@ -164,7 +164,7 @@ async def test_each_request_reports_its_own_waiting_time() -> None:
 
 async def test_nobody_waits_for_the_other_lane() -> None:
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
-    async with running(engine, cache_bytes=ROOM) as scheduler:
+    async with running(engine, cache_bytes=CACHE_BYTES) as scheduler:
 
         def ask(lane: Lane) -> asyncio.Task[list[Completion]]:
             return asyncio.create_task(translate(scheduler, [sentence(11)], OPTIONS, lane=lane))
@@ -178,7 +178,7 @@ async def test_nobody_waits_for_the_other_lane() -> None:
 
 
 async def test_a_stopping_scheduler_accepts_nothing_new() -> None:
-    async with running(FakeEngine(), cache_bytes=ROOM) as scheduler:
+    async with running(FakeEngine(), cache_bytes=CACHE_BYTES) as scheduler:
         await submit(scheduler, 11)
         await scheduler.stop()
         assert ids(await submit(scheduler, 11))[0][-1] == 11
@@ -193,7 +193,7 @@ async def test_a_thousand_equal_sentences_yield_to_others(is_cached: bool) -> No
     n_ticks = 0
     settled_in: list[int] = []
 
-    class Noting:
+    class Recorder:
         def agreed(self, index: int, ids: Sequence[int]) -> None: ...
 
         def settled(self, index: int, hypotheses: Sequence[Hypothesis]) -> None:
@@ -205,11 +205,11 @@ async def test_a_thousand_equal_sentences_yield_to_others(is_cached: bool) -> No
             n_ticks += 1
             await asyncio.sleep(0)
 
-    async with running(FakeEngine(), cache_bytes=ROOM) as scheduler:
+    async with running(FakeEngine(), cache_bytes=CACHE_BYTES) as scheduler:
         if is_cached:
             await submit(scheduler, 11)
         ticking = asyncio.create_task(tick())
-        await translate(scheduler, [sentence(11)] * 1000, OPTIONS, Noting())
+        await translate(scheduler, [sentence(11)] * 1000, OPTIONS, Recorder())
         ticking.cancel()
     assert len(settled_in) == 1000
     # One iteration may queue one portion and settle another.
@@ -218,7 +218,7 @@ async def test_a_thousand_equal_sentences_yield_to_others(is_cached: bool) -> No
 
 async def test_cached_sentences_do_not_count_towards_a_full_queue() -> None:
     [engine] = gated(1)
-    scheduler = Scheduler([engine], cache_bytes=ROOM, max_queue_tokens=10)
+    scheduler = Scheduler([engine], cache_bytes=CACHE_BYTES, max_queue_tokens=10)
     scheduler.start()
     first = submit(scheduler, 99)
     await until(lambda: scheduler.load.in_flight == 1)

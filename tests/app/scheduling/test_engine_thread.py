@@ -192,13 +192,13 @@ async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> N
 
 
 async def test_a_job_that_an_engine_refuses_fails_its_request_alone() -> None:
-    class Choosy(FakeEngine):
+    class RefusingEngine(FakeEngine):
         def admit(self, jobs: Sequence[Job]) -> None:
             if POISON in jobs[0].source_ids:
                 raise ValueError("not of this kind")
             super().admit(jobs)
 
-    engine = Choosy(n_steps=2, gate=threading.Semaphore(0))
+    engine = RefusingEngine(n_steps=2, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         first = submit(scheduler, 11)
         await until(lambda: scheduler.load.in_flight == 1)

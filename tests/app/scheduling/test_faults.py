@@ -199,7 +199,7 @@ async def test_an_internal_error_of_the_thread_is_the_cause_of_the_failure(
 
 async def test_an_engine_that_fails_to_cancel_fails_all_jobs_and_continues() -> None:
     @dataclass
-    class Stubborn(FakeEngine):
+    class UncancellableEngine(FakeEngine):
         refusals: list[str] = field(default_factory=lambda: ["no"])
 
         def cancel(self, job_ids: Sequence[int]) -> None:
@@ -207,7 +207,7 @@ async def test_an_engine_that_fails_to_cancel_fails_all_jobs_and_continues() -> 
                 raise RuntimeError(self.refusals.pop())
             super().cancel(job_ids)
 
-    engine = Stubborn(gate=threading.Semaphore(0))
+    engine = UncancellableEngine(gate=threading.Semaphore(0))
     async with busy(engine, 1) as (scheduler, first):
         tasks = [submit(scheduler, name) for name in (11, DISASTER)]
         await settle()

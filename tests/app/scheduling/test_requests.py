@@ -94,19 +94,19 @@ async def test_a_request_without_a_client_is_its_own() -> None:
     assert of_one.queued[0].client == of_the_same.queued[0].client
 
 
-def look(caller: Caller, n_tokens: int = QUANTUM) -> Explanation[Any]:
+def new_explanation(caller: Caller, n_tokens: int = QUANTUM) -> Explanation[Any]:
     return Explanation(lambda _: None, asyncio.get_running_loop().create_future(), n_tokens, caller)
 
 
 async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> None:
     """Splitting them into requests gives a client no advantage."""
     queue = FairQueue[QueuedSegment | Explanation[Any]]()
-    many = [look(Caller("a")) for _ in range(3)]
+    many = [new_explanation(Caller("a")) for _ in range(3)]
     sentences = new_request(2)
     sentences.client = "b"
     for segment in sentences.queued:
         segment.n_tokens = QUANTUM
-    own = look(Caller())
+    own = new_explanation(Caller())
     waiting: list[QueuedSegment | Explanation[Any]] = [*many, *sentences.queued, own]
     for one in waiting:
         queue.add(one)
@@ -118,7 +118,7 @@ async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> 
 
 async def test_a_request_with_many_explanations_waits_in_the_bulk_lane() -> None:
     queue = FairQueue[QueuedSegment | Explanation[Any]]()
-    many, single = look(Caller("a", "bulk")), look(Caller("a"))
+    many, single = new_explanation(Caller("a", "bulk")), new_explanation(Caller("a"))
     for one in (many, single):
         queue.add(one)
     assert [queue.take(), queue.take()] == [single, many]

@@ -143,11 +143,11 @@ async def test_cancelled_in_flight_it_is_taken_out_of_the_engine_and_others_go_o
 
 
 async def test_a_report_of_an_unknown_job_is_ignored() -> None:
-    class Rambling(FakeEngine):
+    class UnknownJobEngine(FakeEngine):
         def step(self) -> list[Finished]:
             return [Finished(999, []), *super().step()]
 
-    async with running(Rambling()) as scheduler:
+    async with running(UnknownJobEngine()) as scheduler:
         await submit(scheduler, 11)
         await submit(scheduler, 12)
         assert scheduler.alive

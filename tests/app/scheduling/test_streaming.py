@@ -49,12 +49,12 @@ async def test_certain_tokens_are_streamed_before_the_end() -> None:
 async def test_nothing_is_streamed_without_a_listener() -> None:
     streams: list[bool] = []
 
-    class Noting(FakeEngine):
+    class RecordingEngine(FakeEngine):
         def progress(self) -> list[Progress]:
             streams.extend(job.stream for job, _ in self._left.values())
             return super().progress()
 
-    async with running(Noting(n_steps=2)) as scheduler:
+    async with running(RecordingEngine(n_steps=2)) as scheduler:
         await translate(scheduler, [sentence(11)], OPTIONS)
         await listen(scheduler, RecordingListener(), 11)
     assert streams == [False, True]

@@ -25,8 +25,8 @@ from app.server.connections import (
 from app.server.process import AdminServer
 from tests.app.waiting import until
 
-PATIENT = ConnectionLimits(head_timeout=60, body_timeout=60, max_connections=5)
-HASTY = ConnectionLimits(head_timeout=0.4, body_timeout=0.6, max_connections=5)
+LONG_TIMEOUTS = ConnectionLimits(head_timeout=60, body_timeout=60, max_connections=5)
+SHORT_TIMEOUTS = ConnectionLimits(head_timeout=0.4, body_timeout=0.6, max_connections=5)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 LARGE = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
@@ -102,7 +102,7 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    limits: ConnectionLimits = PATIENT, *, rejects: bool = False, keep_alive: int = 5
+    limits: ConnectionLimits = LONG_TIMEOUTS, *, rejects: bool = False, keep_alive: int = 5
 ) -> AsyncIterator[Served]:
     app = Echo(rejects=rejects)
     config = uvicorn.Config(
@@ -144,7 +144,7 @@ async def test_timely_requests_are_answered_however_they_are_cut() -> None:
 async def test_a_trickle_of_bytes_does_not_extend_the_timeout(
     sent: bytes, seconds: float, part: str
 ) -> None:
-    async with serving(HASTY) as served:
+    async with serving(SHORT_TIMEOUTS) as served:
         connection = await served.connect(sent)
         began = time.monotonic()
 
@@ -168,27 +168,27 @@ async def test_the_second_request_of_a_connection_has_its_time_too() -> None:
     async with serving() as served:
         connection = await served.connect(GET)
         assert (await connection.answer())[0] == 200
-        served.state.limits = HASTY
+        served.state.limits = SHORT_TIMEOUTS
         connection.send(GET)
         assert (await connection.answer())[0] == 200
         await asyncio.sleep(0.5)  # a pause between requests may exceed the timeouts of a request
-        served.state.limits = PATIENT
+        served.state.limits = LONG_TIMEOUTS
         connection.send(GET[:5])
         await asyncio.sleep(0.1)
         connection.send(GET[5:])
         assert (await connection.answer())[0] == 200
-        served.state.limits = HASTY
+        served.state.limits = SHORT_TIMEOUTS
         connection.send(GET[:5])
         assert (await connection.answer())[0] == 408
 
 
 async def test_a_connection_that_is_never_used_is_closed_without_a_word() -> None:
-    async with serving(HASTY) as served:
+    async with serving(SHORT_TIMEOUTS) as served:
         assert await (await served.connect()).end() == b""
 
 
 async def test_a_client_waiting_for_its_answer_does_not_time_out() -> None:
-    async with serving(HASTY) as served:
+    async with serving(SHORT_TIMEOUTS) as served:
         served.app.gate.clear()
         connection = await served.connect(POST + b"abcd" + GET + GET)
         await asyncio.sleep(0.7)
@@ -285,10 +285,10 @@ async def test_half_a_request_behind_a_running_one_does_not_time_out() -> None:
         connection = await served.connect(GET)
         assert await connection.answer() == (200, b"")
         served.app.gate.clear()
-        served.state.limits = HASTY
+        served.state.limits = SHORT_TIMEOUTS
         connection.send(GET + GET[:9])
         await asyncio.sleep(0.5)
-        served.state.limits = PATIENT
+        served.state.limits = LONG_TIMEOUTS
         served.app.gate.set()
         assert await connection.answer() == (200, b"")
         connection.send(GET[9:])
@@ -336,7 +336,7 @@ async def test_a_slow_body_arrives_while_it_keeps_coming(monkeypatch: pytest.Mon
             connection.send(b"x" * 40)
             await asyncio.sleep(0.5)
         assert await connection.answer() == (200, b"x" * 240)
-        served.state.limits = HASTY
+        served.state.limits = SHORT_TIMEOUTS
         slow = await served.connect(LARGE)
         for _ in range(3):
             slow.send(b"x")
@@ -382,7 +382,7 @@ async def test_a_refused_connection_is_idle_and_gives_way_or_is_closed(body: lis
 
 
 async def test_a_body_that_never_comes_is_not_waited_for_after_a_refusal() -> None:
-    async with serving(HASTY, rejects=True) as served:
+    async with serving(SHORT_TIMEOUTS, rejects=True) as served:
         connection = await served.connect(POST)
         assert await connection.answer() == (429, b"full")
         assert await connection.end() == b""

@@ -21,7 +21,7 @@ from app.server.process import (
 N = 4 * ACCEPTED_AT_A_TIME
 
 
-async def turns_until_all_are_in(n_copies: int) -> int:
+async def turns_until_all_are_connected(n_copies: int) -> int:
     """Listen with N connections waiting, and stop listening afterwards."""
     config = uvicorn.Config(
         PlainTextResponse("a"), http=TimedProtocol, ws="none", lifespan="off", log_config=None
@@ -47,19 +47,21 @@ async def turns_until_all_are_in(n_copies: int) -> int:
 
 
 def test_a_probe_does_not_wait_until_all_connections_before_it_are_served() -> None:
-    assert uvloop.run(turns_until_all_are_in(ACCEPTED_AT_A_TIME)) <= N / ACCEPTED_AT_A_TIME + 2
+    assert (
+        uvloop.run(turns_until_all_are_connected(ACCEPTED_AT_A_TIME)) <= N / ACCEPTED_AT_A_TIME + 2
+    )
 
 
-FOREVER = resource.RLIM_INFINITY
+UNLIMITED = resource.RLIM_INFINITY
 
 
 @pytest.mark.parametrize(
     ("limits", "n_open", "allowed", "soft_after"),
     [
         ((1024, 4096), 10, 1000, 1000 + 10 + 16 + RESERVED),
-        ((1024, FOREVER), 10, 1000, 1000 + 10 + 16 + RESERVED),
+        ((1024, UNLIMITED), 10, 1000, 1000 + 10 + 16 + RESERVED),
         ((65_536, 65_536), 10, 1000, None),
-        ((FOREVER, FOREVER), 10, 1000, None),
+        ((UNLIMITED, UNLIMITED), 10, 1000, None),
         ((64, 64), 10, 64 - 10 - 16 - RESERVED, 64),
         ((64, 100), 10, 100 - 10 - 16 - RESERVED, 100),
         ((20, 20), 10, 1, 20),
@@ -88,7 +90,7 @@ def test_a_limit_that_the_system_does_not_raise_stays(monkeypatch: pytest.Monkey
     def refuse(*_: object) -> None:
         raise ValueError("current limit exceeds maximum limit")
 
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, FOREVER))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, UNLIMITED))
     monkeypatch.setattr(resource, "setrlimit", refuse)
     monkeypatch.setattr("os.listdir", lambda _: [""] * 10)
     assert affordable_connections(1000, n_listening=16) == 256 - 10 - 16 - RESERVED

@@ -16,7 +16,7 @@ from app.shelf.slot import FIRST_PAUSE, Lease, ModelSlot
 from model.errors import CheckpointError
 from tests.app.waiting import until
 
-SOON = 1e9
+DEADLINE = 1e9
 
 
 @dataclass
@@ -37,7 +37,7 @@ class FakeModel:
 
 
 @dataclass
-class Maker:
+class Loader:
     """Loads fake models; each load waits at `gate` until the test releases it."""
 
     n_bytes: int = 10
@@ -65,14 +65,14 @@ class Clock:
         return self.now
 
 
-def slots(n: int, **maker: object) -> tuple[list[ModelSlot[FakeModel]], list[Maker]]:
-    makers = [Maker(**maker) for _ in range(n)]  # type: ignore[arg-type]
+def slots(n: int, **loader: object) -> tuple[list[ModelSlot[FakeModel]], list[Loader]]:
+    loaders = [Loader(**loader) for _ in range(n)]  # type: ignore[arg-type]
     return [
-        ModelSlot(f"model-{index}", load, expected=10) for index, load in enumerate(makers)
-    ], makers
+        ModelSlot(f"model-{index}", load, expected=10) for index, load in enumerate(loaders)
+    ], loaders
 
 
-async def use(slot: ModelSlot[FakeModel], deadline: float = SOON) -> FakeModel:
+async def use(slot: ModelSlot[FakeModel], deadline: float = DEADLINE) -> FakeModel:
     async with Lease([slot], deadline) as model:
         return model
 
@@ -82,14 +82,14 @@ def loaded(shelf: Shelf[FakeModel]) -> list[str]:
 
 
 async def test_a_model_is_loaded_on_demand_and_only_once() -> None:
-    [slot, _], [maker, other] = slots(2)
+    [slot, _], [loader, other] = slots(2)
     metrics = Metrics()
     shelf = Shelf([slot], metrics=metrics)
     await shelf.start()
-    assert (slot.state, maker.tried) == ("known", 0)
+    assert (slot.state, loader.tried) == ("known", 0)
     first, second = await asyncio.gather(use(slot), use(slot))
     assert first is second is await use(slot)
-    assert (maker.tried, first.started, slot.state, other.tried) == (1, 1, "loaded", 0)
+    assert (loader.tried, first.started, slot.state, other.tried) == (1, 1, "loaded", 0)
     text = metrics.exposition()[0].decode()
     assert 'attend_model_requests_total{model="model-0"} 3.0' in text
     assert 'attend_model_loads_total{model="model-0",outcome="done"} 1.0' in text
@@ -98,37 +98,37 @@ async def test_a_model_is_loaded_on_demand_and_only_once() -> None:
 
 
 async def test_the_least_recently_used_goes_within_the_limit() -> None:
-    (a, b, c), makers = slots(3)
+    (a, b, c), loaders = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
     await use(a)
     await use(b)
     await use(a)
     await use(c)
     assert loaded(shelf) == ["model-0", "model-2"]
-    assert makers[1].made[0].stopped == 1
+    assert loaders[1].made[0].stopped == 1
     assert shelf.n_bytes == 20
     await use(b)  # it is loaded again
     assert loaded(shelf) == ["model-1", "model-2"]
-    assert len(makers[1].made) == 2
+    assert len(loaders[1].made) == 2
 
 
 async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_preferred() -> None:
-    (a, b, c), makers = slots(3)
+    (a, b, c), loaders = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
-    async with Lease([a], SOON) as used:
+    async with Lease([a], DEADLINE) as used:
         await use(b)
         await use(c)  # a is older, but in use
         assert loaded(shelf) == ["model-0", "model-2"]
-        async with Lease([c], SOON) as other:
+        async with Lease([c], DEADLINE) as other:
             waiting = asyncio.create_task(use(b))
             await until(lambda: a.unloading)
             back = asyncio.create_task(use(a))  # not leased, since it would never become free
             await asyncio.sleep(0.05)
             assert not waiting.done()
             assert (used.stopped, other.stopped) == (0, 0)
-    assert await waiting is makers[1].made[1]
+    assert await waiting is loaders[1].made[1]
     assert used.stopped == 1
-    assert await back is makers[0].made[1]
+    assert await back is loaders[0].made[1]
 
 
 async def test_pinned_models_are_loaded_at_the_start_and_never_go() -> None:
@@ -144,13 +144,13 @@ async def test_pinned_models_are_loaded_at_the_start_and_never_go() -> None:
 
 
 async def test_a_model_that_never_fits_is_refused_with_its_size() -> None:
-    (a, b), makers = slots(2)
+    (a, b), loaders = slots(2)
     a.pinned = True
     shelf = Shelf([a, b], max_bytes=15)
     await shelf.start()
     with pytest.raises(ModelUnavailableError):
         await use(b)
-    assert makers[1].tried == 0
+    assert loaders[1].tried == 0
     assert b.failure
     assert b.failure.reason.startswith("'model-1' needs about 0 MB, and --model-memory leaves 0 MB")
     b.pinned = True
@@ -159,55 +159,55 @@ async def test_a_model_that_never_fits_is_refused_with_its_size() -> None:
 
 
 async def test_a_model_that_grows_lets_others_go() -> None:
-    (a, b), makers = slots(2)
+    (a, b), loaders = slots(2)
     shelf = Shelf([a, b], max_bytes=20)
     await use(a)
-    async with Lease([b], SOON) as model:
+    async with Lease([b], DEADLINE) as model:
         model.n_bytes = 15
         assert loaded(shelf) == ["model-0", "model-1"]
     await until(lambda: loaded(shelf) == ["model-1"])
-    await until(lambda: makers[0].made[0].stopped == 1)
+    await until(lambda: loaders[0].made[0].stopped == 1)
 
 
 async def test_one_load_at_a_time_in_the_order_of_requests_and_others_do_not_wait() -> None:
     gate = threading.Semaphore(0)
-    (a, b, c), makers = slots(3)
-    makers[0].gate = makers[1].gate = gate
+    (a, b, c), loaders = slots(3)
+    loaders[0].gate = loaders[1].gate = gate
     Shelf([a, b, c])
     await use(c)
     first, second = (asyncio.create_task(use(slot)) for slot in (a, b))
-    await until(lambda: makers[0].tried == 1)
+    await until(lambda: loaders[0].tried == 1)
     assert a.state == "loading"
-    assert await use(c) is makers[2].made[0]
-    assert makers[1].tried == 0
+    assert await use(c) is loaders[2].made[0]
+    assert loaders[1].tried == 0
     gate.release()
     await first
-    await until(lambda: makers[1].tried == 1)
+    await until(lambda: loaders[1].tried == 1)
     assert not second.done()
     gate.release()
     await second
 
 
 async def test_a_request_waits_within_its_deadline_and_gets_a_time_to_retry() -> None:
-    (a,), [maker] = slots(1, gate=threading.Semaphore(0))
+    (a,), [loader] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
     now = asyncio.get_running_loop().time()
     with pytest.raises(ModelLoadingError, match="'model-0' is being loaded") as early:
         await use(a, now + 0.3)
     assert early.value.retry_after >= 1
     assert asyncio.get_running_loop().time() < now + 0.3  # before its deadline
-    assert maker.gate
+    assert loader.gate
     patient = asyncio.create_task(use(a))
-    maker.gate.release()
-    assert await patient is maker.made[0]  # the load for the first serves the second
-    assert maker.tried == 1
+    loader.gate.release()
+    assert await patient is loader.made[0]  # the load for the first serves the second
+    assert loader.tried == 1
     await shelf.stop()
 
 
 async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> None:
     clock = Clock()
-    (a, b, c), makers = slots(3)
-    makers[1].gate = threading.Semaphore(0)
+    (a, b, c), loaders = slots(3)
+    loaders[1].gate = threading.Semaphore(0)
     a.load = slow(clock, 5)
     Shelf([a, b, c], clock=clock)
     await use(a)
@@ -216,19 +216,19 @@ async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> No
     with pytest.raises(ModelLoadingError) as refused:
         await use(c, clock.now + 9)
     assert refused.value.retry_after == 10
-    makers[1].gate.release()
+    loaders[1].gate.release()
     await before
-    assert makers[2].tried == 0
+    assert loaders[2].tried == 0
     await use(c, clock.now + 9)
 
 
 async def test_after_a_load_slower_than_requests_wait_others_are_loaded_nevertheless() -> None:
     clock = Clock()
-    (a, b), makers = slots(2)
+    (a, b), loaders = slots(2)
     a.load = slow(clock, 40)
     Shelf([a, b], clock=clock)
     await use(a, clock.now + 60)
-    assert await use(b, clock.now + 30) is makers[1].made[0]
+    assert await use(b, clock.now + 30) is loaders[1].made[0]
 
 
 def slow(clock: Clock, seconds: float) -> Callable[[], FakeModel]:
@@ -241,28 +241,28 @@ def slow(clock: Clock, seconds: float) -> Callable[[], FakeModel]:
 
 async def test_models_without_waiting_requests_are_not_loaded() -> None:
     gate = threading.Semaphore(0)
-    (a, b), makers = slots(2)
-    makers[0].gate = gate
+    (a, b), loaders = slots(2)
+    loaders[0].gate = gate
     shelf = Shelf([a, b])
     first, second = (asyncio.create_task(use(slot)) for slot in (a, b))
-    await until(lambda: makers[0].tried == 1)
+    await until(lambda: loaders[0].tried == 1)
     second.cancel()
     gate.release()
     await first
     await until(lambda: shelf._worker is None)
-    assert makers[1].tried == 0
-    assert await use(b) is makers[1].made[0]
+    assert loaders[1].tried == 0
+    assert await use(b) is loaders[1].made[0]
 
 
 async def test_a_request_cancelled_as_its_model_loads_holds_no_lease() -> None:
     loop = asyncio.get_running_loop()
     tasks: list[asyncio.Task[FakeModel]] = []
 
-    class Hasty(FakeModel):
+    class CancellingModel(FakeModel):
         async def start(self) -> None:
             loop.call_soon(tasks[0].cancel)  # before the waiting request is notified
 
-    slot: ModelSlot[FakeModel] = ModelSlot("hasty", Hasty)
+    slot: ModelSlot[FakeModel] = ModelSlot("hasty", CancellingModel)
     shelf = Shelf([slot])
     tasks.append(asyncio.create_task(use(slot)))
     with pytest.raises(asyncio.CancelledError):
@@ -275,41 +275,41 @@ async def test_a_request_cancelled_as_its_model_loads_holds_no_lease() -> None:
 @pytest.mark.parametrize("where", ["load", "start"])
 async def test_a_failed_load_is_reported_and_retried_after_a_pause(where: str) -> None:
     clock, metrics = Clock(), Metrics()
-    (a, b), makers = slots(2)
+    (a, b), loaders = slots(2)
     failure = CheckpointError("a/model.safetensors: no such file")
     if where == "load":
-        makers[0].failure = failure
+        loaders[0].failure = failure
     else:
-        makers[0].start_failure = failure  # such as a golden sentence that differs
+        loaders[0].start_failure = failure  # such as a golden sentence that differs
     Shelf([a, b], clock=clock, metrics=metrics)
     results = await asyncio.gather(use(a), use(a), return_exceptions=True)
     assert [type(one) for one in results] == [ModelUnavailableError] * 2
     assert results[0] is not results[1]
     assert "no such file" not in str(results[0])  # only for the log
     assert a.state == "failed"
-    assert [model.stopped for model in makers[0].made] == [1] * (where == "start")
+    assert [model.stopped for model in loaders[0].made] == [1] * (where == "start")
     clock.now = FIRST_PAUSE - 1
     with pytest.raises(ModelUnavailableError) as refused:
         await use(a)
-    assert (refused.value.retry_after, makers[0].tried) == (1, 1)
+    assert (refused.value.retry_after, loaders[0].tried) == (1, 1)
     await use(b)  # others are unaffected
     clock.now = FIRST_PAUSE + 1
     with pytest.raises(ModelUnavailableError):
         await use(a)
-    assert makers[0].tried == 2
+    assert loaders[0].tried == 2
     assert a.failure
     assert a.failure.retry_at == clock.now + 2 * FIRST_PAUSE
     clock.now += 2 * FIRST_PAUSE
-    makers[0].failure = makers[0].start_failure = None
-    assert await use(a) is makers[0].made[-1]
+    loaders[0].failure = loaders[0].start_failure = None
+    assert await use(a) is loaders[0].made[-1]
     assert a.model
     text = metrics.exposition()[0].decode()
     assert 'attend_model_loads_total{model="model-0",outcome="failed"} 2.0' in text
 
 
 async def test_any_exception_of_a_load_is_survived() -> None:
-    (a, b), makers = slots(2)
-    makers[0].failure = ZeroDivisionError("secret")
+    (a, b), loaders = slots(2)
+    loaders[0].failure = ZeroDivisionError("secret")
     Shelf([a, b])
     with pytest.raises(ModelUnavailableError):
         await use(a)
@@ -319,11 +319,11 @@ async def test_any_exception_of_a_load_is_survived() -> None:
 
 
 async def test_a_failed_model_is_loaded_again() -> None:
-    (a,), [maker] = slots(1)
+    (a,), [loader] = slots(1)
     Shelf([a])
     model = await use(a)
     model.works = False
-    assert await use(a) is maker.made[1]
+    assert await use(a) is loader.made[1]
     assert model.stopped == 1
 
 
@@ -337,30 +337,30 @@ async def test_a_permanent_model_is_leased_as_it_is() -> None:
 
 
 async def test_waiting_requests_are_refused_at_the_end() -> None:
-    (a,), [maker] = slots(1, gate=threading.Semaphore(0))
+    (a,), [loader] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
     task = asyncio.create_task(use(a))
-    await until(lambda: maker.tried == 1)
+    await until(lambda: loader.tried == 1)
     await shelf.stop()
     with pytest.raises(DrainingError):
         await task
     with pytest.raises(DrainingError):
         await use(a)
-    assert maker.gate
-    maker.gate.release()
+    assert loader.gate
+    loader.gate.release()
 
 
 async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
-    (a, same), makers = slots(2)
+    (a, same), loaders = slots(2)
     old, new = Shelf([a]), Shelf([same])
-    async with Lease([a], SOON) as model:
+    async with Lease([a], DEADLINE) as model:
         assert new.adopt(old, a, same)
         assert list(new.slots) == [a]
         await old.stop()
         assert model.stopped == 0
         new.max_bytes = 5
     await until(lambda: model.stopped == 1)  # the new shelf returns and unloads it
-    assert makers[1].tried == 0
+    assert loaders[1].tried == 0
     unloaded, twin = slots(2)[0]
     assert not Shelf([twin]).adopt(Shelf([unloaded]), unloaded, twin)
 
@@ -368,14 +368,14 @@ async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
 async def test_random_use_never_exceeds_the_limit_and_never_leases_an_unloaded_model() -> None:
 
     choose = random.Random(1)
-    shelved, makers = slots(12)
+    shelved, loaders = slots(12)
     shelf = Shelf(shelved, max_bytes=40)
     most = 0
 
     async def client() -> None:
         nonlocal most
         for _ in range(30):
-            async with Lease([choose.choice(shelved)], SOON) as model:
+            async with Lease([choose.choice(shelved)], DEADLINE) as model:
                 most = max(most, shelf.n_bytes)
                 assert not model.stopped
                 await asyncio.sleep(choose.random() / 1000)
@@ -383,14 +383,14 @@ async def test_random_use_never_exceeds_the_limit_and_never_leases_an_unloaded_m
 
     await asyncio.gather(*(client() for _ in range(6)))
     assert most <= 40
-    assert sum(maker.tried for maker in makers) > 12
+    assert sum(loader.tried for loader in loaders) > 12
     assert all(slot.n_leases == 0 for slot in shelved)
     await shelf.stop()
-    assert all(model.stopped == 1 for maker in makers for model in maker.made)
+    assert all(model.stopped == 1 for loader in loaders for model in loader.made)
 
 
 async def test_a_load_logs_without_the_context_of_a_request() -> None:
-    places_, makers = slots(1)
+    places_, loaders = slots(1)
     seen: list[dict[str, object]] = []
     load = places_[0].load
 
@@ -407,44 +407,44 @@ async def test_a_load_logs_without_the_context_of_a_request() -> None:
     with structlog.contextvars.bound_contextvars(request_id="one"):
         await use(places_[0])
     assert seen == [{}]
-    assert makers[0].tried == 1
+    assert loaders[0].tried == 1
     await shelf.stop()
 
 
 async def test_a_lease_of_several_models_takes_the_first_that_loads() -> None:
-    (a, b, c), makers = slots(3)
-    makers[0].failure = makers[1].start_failure = CheckpointError("damaged")
+    (a, b, c), loaders = slots(3)
+    loaders[0].failure = loaders[1].start_failure = CheckpointError("damaged")
     shelf = Shelf([a, b, c])
     for _ in range(2):
-        async with Lease([a, b, c], SOON) as model:
-            assert model is makers[2].made[0]
+        async with Lease([a, b, c], DEADLINE) as model:
+            assert model is loaders[2].made[0]
             assert (a.n_leases, b.n_leases, c.n_leases) == (0, 0, 1)
-    assert [maker.tried for maker in makers] == [1, 1, 1]  # not tried again while another works
-    makers[2].failure = CheckpointError("damaged, too")
+    assert [loader.tried for loader in loaders] == [1, 1, 1]  # not tried again while another works
+    loaders[2].failure = CheckpointError("damaged, too")
     await shelf._unload(c)
     c.failure = None
     with pytest.raises(ModelUnavailableError):
-        async with Lease([a, b, c], SOON):
+        async with Lease([a, b, c], DEADLINE):
             pass
-    assert [maker.tried for maker in makers] == [1, 1, 2]
+    assert [loader.tried for loader in loaders] == [1, 1, 2]
     await shelf.stop()
 
 
 async def test_a_model_that_nobody_uses_goes_after_a_time() -> None:
-    (a, b, pinned), makers = slots(3)
+    (a, b, pinned), loaders = slots(3)
     pinned.pinned = True
     shelf = Shelf([a, b, pinned], max_idle=0.1)
     await shelf.start()
-    async with Lease([a], SOON):
+    async with Lease([a], DEADLINE):
         await use(b)
         await until(lambda: loaded(shelf) == ["model-0", "model-2"])
-    assert makers[1].made[0].stopped == 1
+    assert loaders[1].made[0].stopped == 1
     left = asyncio.get_running_loop().time()
     await until(lambda: loaded(shelf) == ["model-2"])
     assert asyncio.get_running_loop().time() - left >= 0.09
     await use(b)  # it comes back
     assert loaded(shelf) == ["model-1", "model-2"]
-    successor = Shelf([twin := ModelSlot("model-1", makers[1], expected=10)], max_idle=0.1)
+    successor = Shelf([twin := ModelSlot("model-1", loaders[1], expected=10)], max_idle=0.1)
     assert successor.adopt(shelf, b, twin)
     await until(lambda: not loaded(successor))  # also after a reload
     await shelf.stop()

@@ -17,7 +17,7 @@ from model.text.words import words
 from tests.app.fake_engine import FakeEngine
 
 
-class Translating(FakeEngine):
+class DiagonalEngine(FakeEngine):
     """In head 2 of layer 1, target token n attends to source token n when it is read."""
 
     passes: list[tuple[list[int], list[int]]]
@@ -47,11 +47,11 @@ async def aligning(
         await scheduler.stop()
 
 
-KNOWING = AlignmentMethod(layer=1, head=2, position="reading", threshold=0.1)
-BOTH = KNOWING.model_copy(update={"both_directions": True, "symmetrisation": "intersection"})
+METHOD = AlignmentMethod(layer=1, head=2, position="reading", threshold=0.1)
+BOTH = METHOD.model_copy(update={"both_directions": True, "symmetrisation": "intersection"})
 
 
-class Weighing(FakeEngine):
+class AttentionEngine(FakeEngine):
     """Attention of every target token to the source tokens, without the start symbol."""
 
     def __init__(self, *weights: list[float]) -> None:
@@ -81,16 +81,16 @@ async def test_words_go_with_words_and_marks_with_marks(
     text = "the cat."
     pair = Bitext(text, text, "en", "fr", words(text), words(text))
     method = AlignmentMethod(threshold=0.3)
-    async with aligning(tiny_checkpoint, Weighing(*weights), method) as (aligner, codec):
+    async with aligning(tiny_checkpoint, AttentionEngine(*weights), method) as (aligner, codec):
         assert [len(codec.tokenize(word)) for word in ("the", " cat")] == [1, 1]
         assert await aligner.links_and_guesses(pair, Caller(None)) == (links, guesses)
 
 
-@pytest.mark.parametrize("method", [KNOWING, BOTH])
+@pytest.mark.parametrize("method", [METHOD, BOTH])
 async def test_the_queue_gets_the_passes_that_the_method_needs(
     tiny_checkpoint: Path, method: AlignmentMethod
 ) -> None:
-    engine, text = Translating(), "the cat sees"
+    engine, text = DiagonalEngine(), "the cat sees"
     async with aligning(tiny_checkpoint, engine, method) as (aligner, codec):
         produced = codec.encode_target(text)
         pair = Bitext(text, text, "en", "fr", words(text), words(text), produced)

@@ -22,7 +22,7 @@ DialectName = Literal["native", "libretranslate", "deepl"]
 Ask = Callable[[httpx.AsyncClient, str], Coroutine[Any, Any, httpx.Response]]
 
 
-def asked_by_libretranslate(where: Literal["json", "data", "params"]) -> Ask:
+def by_libretranslate(where: Literal["json", "data", "params"]) -> Ask:
     def ask(client: httpx.AsyncClient, text: str) -> Coroutine[Any, Any, httpx.Response]:
         parameters = {where: {"q": text, "source": "en", "target": "fr"}}
         return client.post("/translate", **parameters)  # type: ignore[arg-type]
@@ -43,9 +43,9 @@ ASK: dict[str, tuple[DialectName, Ask]] = {
             headers={"Content-Type": "application/x-www-form-urlencoded"},
         ),
     ),
-    "libretranslate": ("libretranslate", asked_by_libretranslate("json")),
-    "libretranslate form": ("libretranslate", asked_by_libretranslate("data")),
-    "libretranslate query": ("libretranslate", asked_by_libretranslate("params")),
+    "libretranslate": ("libretranslate", by_libretranslate("json")),
+    "libretranslate form": ("libretranslate", by_libretranslate("data")),
+    "libretranslate query": ("libretranslate", by_libretranslate("params")),
     "deepl": (
         "deepl",
         lambda client, text: client.post(

@@ -92,7 +92,7 @@ FAULTS: list[tuple[tuple[str, dict[str, Any]], dict[str, Any], str, str]] = [
 ]
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-NEEDED = {  # the first required field
+REQUIRED = {  # the first required field
     "/language/translate/v2": "q", "/language/translate/v2/detect": "q", "/translate_a/single": "q",
     "/translate_a/t": "q", "/imme": "target_lang", "/kiss": "to", "/hcfy": "text",
     "/deeplx": "text", "/v2/translate": "target_lang", "/v3/glossaries": "name",
@@ -144,7 +144,7 @@ async def test_an_empty_object_lacks_fields_on_every_route(client: Client) -> No
         expected = UNPROCESSABLE if native else 415 if path == "/v2/document" else 400
         assert response.status_code == expected, (path, response.text)
         answers[path] = response.text
-        assert NEEDED.get(path, "text") in response.text, (path, response.text)
+        assert REQUIRED.get(path, "text") in response.text, (path, response.text)
     assert json.loads(answers["/translate"])["error"] == "Invalid request: missing q parameter"
 
 

@@ -24,7 +24,7 @@ SERVE_YAML = DEPLOY / "ray" / "serve.yaml"
 
 
 @pytest.fixture(autouse=True)
-def _logs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def _keep_logging(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deploy.ray.attend_serve.configure_logs", lambda *_: None)
 
 

@@ -6,7 +6,7 @@ from model.checkpoint.parameters import describe, parameter_shapes
 from model.transformer.config import PRESETS, TransformerConfig
 from model.transformer.transformer import transformer_without_weights
 
-APART: dict[str, Any] = {"share_embeddings": False, "tie_output": False, "source_vocab_size": 50}
+UNTIED: dict[str, Any] = {"share_embeddings": False, "tie_output": False, "source_vocab_size": 50}
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ APART: dict[str, Any] = {"share_embeddings": False, "tie_output": False, "source
         {"output_bias": False},
         {"output_bias": True},
         {"tie_output": False},
-        APART,
+        UNTIED,
         {"autoregression": "ssru"},
         {"decoder_d_ff": 7, "n_encoder_layers": 1, "n_decoder_layers": 3},
     ],

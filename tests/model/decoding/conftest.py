@@ -10,7 +10,7 @@ from tests.model.make_model import MakeModel
 
 
 @pytest.fixture(scope="session")
-def make_talker(make_model: MakeModel) -> MakeModel:
+def make_confident_model(make_model: MakeModel) -> MakeModel:
     """Tiny models that end some sentences and have some probable tokens."""
 
     def make(

@@ -96,11 +96,11 @@ def check_against_reference(
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_equals_a_slow_search_that_never_ends_early(
-    make_talker: MakeModel, draw_sources: DrawSources, options: SearchOptions
+    make_confident_model: MakeModel, draw_sources: DrawSources, options: SearchOptions
 ) -> None:
     ends = set()
     for seed in range(10):
-        model = make_talker(seed=seed, eos_bias=(0.0, 1.0, 2.5)[seed % 3], max_length=10)
+        model = make_confident_model(seed=seed, eos_bias=(0.0, 1.0, 2.5)[seed % 3], max_length=10)
         answers = check_against_reference(model, draw_sources(model, 4, seed), options)
         ends |= {hypothesis.capped for hypothesis in answers}
     assert ends == {True, False}, "both kinds of end must have been compared"
@@ -108,21 +108,21 @@ def test_equals_a_slow_search_that_never_ends_early(
 
 @pytest.mark.parametrize("alpha", [1.0, 3.0])
 def test_the_early_end_waits_for_longer_hypotheses_that_may_still_win(
-    make_talker: MakeModel, draw_sources: DrawSources, alpha: float
+    make_confident_model: MakeModel, draw_sources: DrawSources, alpha: float
 ) -> None:
     # Words are probable and the end is not: long hypotheses gain by their length.
     options = SearchOptions(beam_size=4, length_penalty=alpha)
     for seed in range(20):
-        model = make_talker(seed=seed, certainty=3.0, eos_bias=2.0, max_length=16)
+        model = make_confident_model(seed=seed, certainty=3.0, eos_bias=2.0, max_length=16)
         check_against_reference(model, draw_sources(model, 4, seed), options)
 
 
 @pytest.mark.parametrize("beam_size", [2, 4])
 def test_sentences_of_a_batch_have_limits_of_their_own(
-    make_talker: MakeModel, draw_sources: DrawSources, beam_size: int
+    make_confident_model: MakeModel, draw_sources: DrawSources, beam_size: int
 ) -> None:
     options = SearchOptions(beam_size=beam_size, n_best=beam_size)
-    model = make_talker(seed=4, eos_bias=-8.0, max_length=64)
+    model = make_confident_model(seed=4, eos_bias=-8.0, max_length=64)
     sources = draw_sources(model, 5, 4)
     answers = check_against_reference(model, sources, options)
     lengths = {len(hypothesis.ids) for hypothesis in answers if hypothesis.capped}
@@ -132,14 +132,14 @@ def test_sentences_of_a_batch_have_limits_of_their_own(
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
 def test_a_beam_of_everything_finds_the_best_sentences_there_are(
-    make_talker: MakeModel, draw_sources: DrawSources, alpha: float
+    make_confident_model: MakeModel, draw_sources: DrawSources, alpha: float
 ) -> None:
     limit, words = 3, (2, 3, 4)
     options = SearchOptions(
         beam_size=5**limit, n_best=10, length_penalty=alpha, max_target_tokens=limit
     )
     for seed in range(3):
-        model = make_talker(
+        model = make_confident_model(
             seed=seed, source_vocab_size=5, target_vocab_size=5, start_id=2, max_length=10
         )
         sources = draw_sources(model, 2, seed)
@@ -174,11 +174,14 @@ RULES = [
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_batch_gives_what_each_sentence_gives_alone(
-    make_talker: MakeModel, draw_sources: DrawSources, rule: HuggingFaceRule | None, beam_size: int
+    make_confident_model: MakeModel,
+    draw_sources: DrawSources,
+    rule: HuggingFaceRule | None,
+    beam_size: int,
 ) -> None:
     options = SearchOptions(beam_size, beam_size, rule=rule)
     for seed in range(6):
-        model = make_talker(seed=seed, eos_bias=1.5)
+        model = make_confident_model(seed=seed, eos_bias=1.5)
         sources = draw_sources(model, 5, seed)
         for source, together in zip(sources, beam_search(model, sources, options), strict=True):
             (alone,) = beam_search(model, torch.tensor([real_ids(model, source)]), options)
@@ -192,10 +195,10 @@ def test_a_batch_gives_what_each_sentence_gives_alone(
 @pytest.mark.parametrize("beam_size", [1, 5])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 10.0])
 def test_every_answer_satisfies_the_contract(
-    make_talker: MakeModel, draw_sources: DrawSources, beam_size: int, alpha: float
+    make_confident_model: MakeModel, draw_sources: DrawSources, beam_size: int, alpha: float
 ) -> None:
     for seed in range(10):
-        model = make_talker(seed=seed, eos_bias=float(seed % 3), max_length=9)
+        model = make_confident_model(seed=seed, eos_bias=float(seed % 3), max_length=9)
         assert model.output.bias is not None
         with torch.no_grad():
             model.output.bias[model.config.pad_id] = 3.0
@@ -205,10 +208,10 @@ def test_every_answer_satisfies_the_contract(
             assert len({(one.ids, one.capped) for one in found}) == beam_size
             assert found == sorted(found, key=lambda one: (one.capped, -one.score))
             for one in found:
-                check_promises(one, model, alpha)
+                check_contract(one, model, alpha)
 
 
-def check_promises(one: Hypothesis, model: Transformer, alpha: float) -> None:
+def check_contract(one: Hypothesis, model: Transformer, alpha: float) -> None:
     config = model.config
     assert not {config.pad_id, config.eos_id} & set(one.ids)
     assert len(one.log_probs) == len(one.ids) + (not one.capped)
@@ -220,10 +223,10 @@ def check_promises(one: Hypothesis, model: Transformer, alpha: float) -> None:
 
 
 def test_fewer_hypotheses_if_none_is_left(
-    make_talker: MakeModel, draw_sources: DrawSources
+    make_confident_model: MakeModel, draw_sources: DrawSources
 ) -> None:
     # Three tokens: padding, end and one word. Two steps: "", "w", and "w w" cut at the limit.
-    model = make_talker(source_vocab_size=3, target_vocab_size=3, start_id=2)
+    model = make_confident_model(source_vocab_size=3, target_vocab_size=3, start_id=2)
     options = SearchOptions(beam_size=8, n_best=8, max_target_tokens=2)
     for found in beam_search(model, draw_sources(model, 2, 0), options):
         assert {(one.ids, one.capped) for one in found} == {
@@ -232,12 +235,12 @@ def test_fewer_hypotheses_if_none_is_left(
 
 
 def test_capped_hypotheses_come_after_finished_ones_whatever_their_score(
-    make_talker: MakeModel, draw_sources: DrawSources
+    make_confident_model: MakeModel, draw_sources: DrawSources
 ) -> None:
     options = SearchOptions(beam_size=6, n_best=6, length_penalty=0.0, max_target_tokens=3)
     behind = 0
     for seed in range(10):
-        model = make_talker(seed=seed)
+        model = make_confident_model(seed=seed)
         for found in beam_search(model, draw_sources(model, 4, seed), options):
             finished = [one.score for one in found if not one.capped]
             capped = [one.score for one in found if one.capped]
@@ -246,10 +249,12 @@ def test_capped_hypotheses_come_after_finished_ones_whatever_their_score(
     assert behind, "no sentence had a capped hypothesis of higher score"
 
 
-def test_n_best_only_adds_to_the_list(make_talker: MakeModel, draw_sources: DrawSources) -> None:
+def test_n_best_only_adds_to_the_list(
+    make_confident_model: MakeModel, draw_sources: DrawSources
+) -> None:
     options = SearchOptions(beam_size=4, n_best=4)
     for seed in range(6):
-        model = make_talker(seed=seed, eos_bias=1.5, max_length=10)
+        model = make_confident_model(seed=seed, eos_bias=1.5, max_length=10)
         sources = draw_sources(model, 4, seed)
         every = beam_search(model, sources, options)
         for n_best in (1, 2, 3):
@@ -294,11 +299,11 @@ def marian_search(model: Transformer, source: list[int], options: SearchOptions)
     ids=str,
 )
 def test_by_marians_rule_it_equals_a_slow_search_that_never_ends_early(
-    make_talker: MakeModel, draw_sources: DrawSources, options: SearchOptions
+    make_confident_model: MakeModel, draw_sources: DrawSources, options: SearchOptions
 ) -> None:
     ends = set()
     for seed in range(8):
-        model = make_talker(seed=seed, eos_bias=(0.0, 1.0, 2.5)[seed % 3], max_length=12)
+        model = make_confident_model(seed=seed, eos_bias=(0.0, 1.0, 2.5)[seed % 3], max_length=12)
         sources = draw_sources(model, 3, seed)
         for source, found in zip(sources, beam_search(model, sources, options), strict=True):
             expected = marian_search(model, real_ids(model, source), options)
@@ -314,11 +319,11 @@ def test_by_marians_rule_it_equals_a_slow_search_that_never_ends_early(
 
 
 def test_never_stopping_early_is_never_worse_than_stopping_at_once(
-    make_talker: MakeModel, draw_sources: DrawSources
+    make_confident_model: MakeModel, draw_sources: DrawSources
 ) -> None:
     better = 0
     for seed in range(12):
-        model = make_talker(seed=seed, eos_bias=1.0, max_length=16)
+        model = make_confident_model(seed=seed, eos_bias=1.0, max_length=16)
         sources = draw_sources(model, 6, seed)
         at_once, never = (
             beam_search(model, sources, SearchOptions(3, 1, 1.0, 12, HuggingFaceRule(stopping)))

@@ -40,12 +40,14 @@ def search(
     return constrained_search(model, torch.tensor([[5, 6, 7, 1]]), options, piece_edges)
 
 
-def says(ids: Sequence[int], *terms: Sequence[int]) -> bool:
+def contains_terms(ids: Sequence[int], *terms: Sequence[int]) -> bool:
     """Whether the terms occur in some order, without overlap."""
     if not terms:
         return True
     return any(
-        says(ids[at + len(one) :], *(other for place, other in enumerate(terms) if place != index))
+        contains_terms(
+            ids[at + len(one) :], *(other for place, other in enumerate(terms) if place != index)
+        )
         for index, one in enumerate(terms)
         for at in range(len(ids))
         if tuple(ids[at : at + len(one)]) == tuple(one)
@@ -53,18 +55,18 @@ def says(ids: Sequence[int], *terms: Sequence[int]) -> bool:
 
 
 def test_the_judge_of_these_tests() -> None:
-    assert says((1, 2, 3, 4), (3, 4), (1, 2))
-    assert not says((1, 2, 3), (1, 2), (2, 3))
-    assert not says((1, 2), (1,), (1,))
+    assert contains_terms((1, 2, 3, 4), (3, 4), (1, 2))
+    assert not contains_terms((1, 2, 3), (1, 2), (2, 3))
+    assert not contains_terms((1, 2), (1,), (1,))
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("beam", [1, 2, 5])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_hypothesis_has_all_terms(
-    make_talker: MakeModel, seed: int, beam: int, rule: HuggingFaceRule | None
+    make_confident_model: MakeModel, seed: int, beam: int, rule: HuggingFaceRule | None
 ) -> None:
-    model = make_talker(seed=seed, eos_bias=2.0)
+    model = make_confident_model(seed=seed, eos_bias=2.0)
     terms = [(4, 9), (11,), (4, 3, 5), (11,)]
     options = SearchOptions(
         beam, n_best=beam, max_target_tokens=14, rule=rule,
@@ -74,7 +76,7 @@ def test_every_hypothesis_has_all_terms(
     assert len(found) == beam
     assert len({(one.ids, one.capped) for one in found}) == beam
     for one in found:
-        assert says(one.ids, *terms)
+        assert contains_terms(one.ids, *terms)
 
 
 @torch.no_grad()
@@ -99,18 +101,19 @@ def best_of_all(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_wide_search_finds_the_best_there_is(make_talker: MakeModel, seed: int) -> None:
-    model = make_talker(seed=seed, eos_bias=1.0, target_vocab_size=7, share_embeddings=False,
-                        tie_output=False)  # fmt: skip
+def test_a_wide_search_finds_the_best_there_is(make_confident_model: MakeModel, seed: int) -> None:
+    model = make_confident_model(
+        seed=seed, eos_bias=1.0, target_vocab_size=7, share_embeddings=False, tie_output=False
+    )
     options = SearchOptions(32, max_target_tokens=5, constraints=(term(4, 6), term(3)))
     [found] = constrained_search(model, torch.tensor([[5, 6, 7, 1]]), options, PieceEdges.none(7))
-    expected = best_of_all(model, 5, options, lambda ids: says(ids, (4, 6), (3,)))
+    expected = best_of_all(model, 5, options, lambda ids: contains_terms(ids, (4, 6), (3,)))
     assert found.score == pytest.approx(expected, abs=1e-4)
 
 
-def test_behind_a_term_no_letter_follows(make_talker: MakeModel) -> None:
+def test_behind_a_term_no_letter_follows(make_confident_model: MakeModel) -> None:
     for seed in range(6):
-        model = make_talker(seed=seed, eos_bias=-1.0)
+        model = make_confident_model(seed=seed, eos_bias=-1.0)
         options = SearchOptions(3, n_best=3, max_target_tokens=9, constraints=(term(4, 9),))
         joining = set(range(2, 12, 2))
         for one in search(model, options, edges(before=sorted(joining - {4}))):
@@ -121,9 +124,9 @@ def test_behind_a_term_no_letter_follows(make_talker: MakeModel) -> None:
         assert search(model, options, edges(before=range(12))) == search(model, options)
 
 
-def test_a_glued_wording_stands_behind_what_is_no_letter(make_talker: MakeModel) -> None:
+def test_a_glued_wording_stands_behind_what_is_no_letter(make_confident_model: MakeModel) -> None:
     """Where the glued wording alone has any probability, it is taken behind token 3 alone."""
-    model = make_talker(seed=1, eos_bias=0.0)
+    model = make_confident_model(seed=1, eos_bias=0.0)
     assert model.output.bias is not None
     with torch.no_grad():
         model.output.bias[9] = -60
@@ -135,8 +138,8 @@ def test_a_glued_wording_stands_behind_what_is_no_letter(make_talker: MakeModel)
     assert any(pair == (3, 4) for pair in itertools.pairwise(found.ids))
 
 
-def test_a_wording_for_the_beginning_stands_there_alone(make_talker: MakeModel) -> None:
-    model = make_talker(seed=2, eos_bias=0.0)
+def test_a_wording_for_the_beginning_stands_there_alone(make_confident_model: MakeModel) -> None:
+    model = make_confident_model(seed=2, eos_bias=0.0)
     assert model.output.bias is not None
     with torch.no_grad():
         model.output.bias[9] = -60
@@ -145,24 +148,26 @@ def test_a_wording_for_the_beginning_stands_there_alone(make_talker: MakeModel) 
     assert found.ids[:2] == (4, 5)
 
 
-def test_terms_fill_the_limit_to_its_end(make_talker: MakeModel) -> None:
-    model = make_talker(seed=0)
+def test_terms_fill_the_limit_to_its_end(make_confident_model: MakeModel) -> None:
+    model = make_confident_model(seed=0)
     options = SearchOptions(2, max_target_tokens=5, constraints=(term(4, 9, 4), term(8, 8)))
     [found] = search(model, options)
-    assert says(found.ids, (4, 9, 4), (8, 8))
+    assert contains_terms(found.ids, (4, 9, 4), (8, 8))
     assert (len(found.ids), found.capped) == (5, True)
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_terms_that_exceed_the_limit_are_left_out(make_talker: MakeModel, beam: int) -> None:
-    model = make_talker(seed=3)
+def test_terms_that_exceed_the_limit_are_left_out(
+    make_confident_model: MakeModel, beam: int
+) -> None:
+    model = make_confident_model(seed=3)
     options = SearchOptions(beam, max_target_tokens=2, constraints=(term(4, 9, 4),))
     free = SearchOptions(beam, max_target_tokens=2)
     assert search(model, options) == beam_search(model, torch.tensor([[5, 6, 7, 1]]), free)[0]
 
 
-def test_without_any_probability_there_is_no_answer(make_talker: MakeModel) -> None:
-    model = make_talker(seed=0)
+def test_without_any_probability_there_is_no_answer(make_confident_model: MakeModel) -> None:
+    model = make_confident_model(seed=0)
     with torch.no_grad():
         model.output.weight[:] = torch.nan
     assert search(model, SearchOptions(2, max_target_tokens=6, constraints=(term(4),))) == []

@@ -7,11 +7,11 @@ from model.transformer.config import TransformerConfig
 
 CONFIG = TransformerConfig(source_vocab_size=4, target_vocab_size=4, pad_id=3, eos_id=0, start_id=3)
 LOGITS = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()
-NOWHERE = torch.tensor([False])
+NOT_AT_LIMIT = torch.tensor([False])
 
 
 def probabilities(
-    options: SearchOptions, at_limit: torch.Tensor = NOWHERE, length: int = 2
+    options: SearchOptions, at_limit: torch.Tensor = NOT_AT_LIMIT, length: int = 2
 ) -> list[float]:
     ids = torch.ones(1, length - 1, dtype=torch.long)
     found = next_log_probs(LOGITS.clone(), CONFIG, options, at_limit, ids).exp()[0]

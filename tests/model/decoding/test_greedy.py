@@ -30,11 +30,11 @@ def uncached_argmax(model: Transformer, source: Tensor, limit: int) -> tuple[lis
 
 @pytest.mark.parametrize("max_target_tokens", [None, 1, 4])
 def test_equals_an_uncached_argmax_loop_sentence_by_sentence(
-    make_talker: MakeModel, draw_sources: DrawSources, max_target_tokens: int | None
+    make_confident_model: MakeModel, draw_sources: DrawSources, max_target_tokens: int | None
 ) -> None:
     ends = set()
     for seed in range(12):
-        model = make_talker(seed=seed, eos_bias=1.5)
+        model = make_confident_model(seed=seed, eos_bias=1.5)
         sources = draw_sources(model, 4, seed)
         options = SearchOptions(beam_size=1, max_target_tokens=max_target_tokens)
         found = beam_search(model, sources, options)
@@ -47,8 +47,10 @@ def test_equals_an_uncached_argmax_loop_sentence_by_sentence(
 
 
 @torch.no_grad()
-def test_log_probs_are_teacher_forced(make_talker: MakeModel, draw_sources: DrawSources) -> None:
-    model = make_talker(seed=3, eos_bias=1.5)
+def test_log_probs_are_teacher_forced(
+    make_confident_model: MakeModel, draw_sources: DrawSources
+) -> None:
+    model = make_confident_model(seed=3, eos_bias=1.5)
     sources = draw_sources(model, 6, 3)
     for source, (hypothesis,) in zip(sources, beam_search(model, sources, GREEDY), strict=True):
         produced = [*hypothesis.ids] + ([] if hypothesis.capped else [model.config.eos_id])

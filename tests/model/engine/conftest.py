@@ -8,7 +8,7 @@ from tests.model.make_model import MakeModel
 
 
 @pytest.fixture(scope="session")
-def make_speaker(make_model: MakeModel) -> MakeModel:
+def make_varied_model(make_model: MakeModel) -> MakeModel:
     """Tiny models that do not repeat one token; `eos_bias` determines how soon they end.
 
     The next token depends on the whole source and prefix: biases are small, and the layers'
@@ -34,15 +34,15 @@ def make_speaker(make_model: MakeModel) -> MakeModel:
 
 
 @pytest.fixture
-def model(make_speaker: MakeModel) -> Transformer:
+def model(make_varied_model: MakeModel) -> Transformer:
     """Translates some sentences into more than a page, and has a matrix of odd size."""
-    return make_speaker(
+    return make_varied_model(
         d_model=20, d_ff=50, source_vocab_size=150, target_vocab_size=150, max_length=40,
         norm_order="pre", activation="gelu", eos_bias=2.5,
     )  # fmt: skip
 
 
 @pytest.fixture
-def endless(make_speaker: MakeModel) -> Transformer:
+def endless(make_varied_model: MakeModel) -> Transformer:
     """Never ends a sentence."""
-    return make_speaker(eos_bias=-100, max_length=40)
+    return make_varied_model(eos_bias=-100, max_length=40)

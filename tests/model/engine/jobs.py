@@ -35,7 +35,7 @@ FOREIGN_RULES = {name: rule for name, rule in RULES.items() if rule}
 PRECISIONS = pytest.mark.parametrize("precision", get_args(Precision))
 KINDS = pytest.mark.parametrize("kind", get_args(AttentionKind))
 
-APART: dict[str, Any] = {"share_embeddings": False, "tie_output": False}
+UNTIED: dict[str, Any] = {"share_embeddings": False, "tie_output": False}
 
 FAMILY: dict[str, dict[str, Any]] = {
     "post-norm, ReLU": {"norm_order": "post"},
@@ -44,7 +44,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "pre-norm, GELU": {"norm_order": "pre", "activation": "gelu"},
     "swish, halves": {"activation": "swish", "position_layout": "halves"},
     "quick GELU, marian": {"activation": "quick_gelu", "position_layout": "marian"},
-    "separate vocabularies": {"source_vocab_size": 30, "target_vocab_size": 150, **APART},
+    "separate vocabularies": {"source_vocab_size": 30, "target_vocab_size": 150, **UNTIED},
     "one vocabulary, untied": {"tie_output": False},
     "a large vocabulary": {"source_vocab_size": 700, "target_vocab_size": 700},
     "no bias": {"output_bias": False},

@@ -19,7 +19,7 @@ from model.errors import CheckpointError, LanguageError, ModelError
 from model.interop.languages import Languages
 from model.interop.marian_import import import_m2m100, import_marian
 from tests.m2m100_folder import MakeMultilingual
-from tests.marian_folder import Spoil, changing, load_theirs, write_json
+from tests.marian_folder import Damage, changing, load_theirs, write_json
 from tests.model.engine.jobs import hypotheses
 from tests.model.interop import comparing
 
@@ -214,7 +214,7 @@ def test_embeddings_are_stored_in_float32(
     assert {tensor.dtype for tensor in weights.values()} == {torch.bfloat16}
 
 
-SPOILT: dict[str, tuple[Spoil, str]] = {
+DAMAGES: dict[str, tuple[Damage, str]] = {
     "no pieces": (
         lambda f: (f / "sentencepiece.bpe.model").unlink(),
         "sentencepiece.bpe.model: No such file or directory",
@@ -252,13 +252,13 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("how", DAMAGES)
 def test_a_wrong_folder_is_refused_in_one_line_and_nothing_is_written(
     make_multilingual: MakeMultilingual, tmp_path: Path, how: str
 ) -> None:
-    spoil, message = SPOILT[how]
+    damage, message = DAMAGES[how]
     folder = make_multilingual()
-    spoil(folder)
+    damage(folder)
     with pytest.raises(ModelError) as caught:
         import_m2m100(folder, tmp_path / "ours")
     assert message in str(caught.value)

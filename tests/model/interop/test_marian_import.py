@@ -14,7 +14,7 @@ from model.errors import CheckpointError, ModelError
 from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.transformer.positions import sinusoidal_positions
-from tests.marian_folder import MakeFolder, Spoil, change_json, changing, load_theirs, write_json
+from tests.marian_folder import Damage, MakeFolder, change_json, changing, load_theirs, write_json
 from tests.model.interop import comparing
 
 Pair = tuple[Any, Checkpoint]
@@ -232,7 +232,7 @@ def change_tensors(folder: Path, **changes: torch.Tensor | None) -> None:
 
 
 FC1 = "model.encoder.layers.0.fc1.weight"
-SPOILT: dict[str, tuple[Spoil, str]] = {
+DAMAGES: dict[str, tuple[Damage, str]] = {
     "no config": (
         lambda f: (f / "config.json").unlink(),
         "no config.json and no model of another project",
@@ -280,11 +280,11 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 }
 
 
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("how", DAMAGES)
 def test_a_wrong_folder_writes_nothing(make_folder: MakeFolder, tmp_path: Path, how: str) -> None:
-    spoil, message = SPOILT[how]
+    damage, message = DAMAGES[how]
     folder = make_folder()
-    spoil(folder)
+    damage(folder)
     with pytest.raises(ModelError) as caught:
         import_marian(folder, tmp_path / "ours")
     assert message in str(caught.value)

@@ -21,7 +21,7 @@ from model.errors import CheckpointError
 from model.interop.languages import Languages
 from model.interop.marian_folder import project_of
 from model.interop.marian_import import import_marian
-from tests.marian_folder import Spoil
+from tests.marian_folder import Damage
 from tests.marian_npz import NEWEST, change_npz, marian_positions, npz_of, write_npz_folder
 
 FRENCH = Languages(("en",), ("fr",))
@@ -224,15 +224,15 @@ def two_models(folder: Path) -> None:
         np.savez(folder / name, x=np.zeros(1))
 
 
-def with_tensors(**changes: Any) -> Spoil:
+def with_tensors(**changes: Any) -> Damage:
     return lambda folder: change_npz(folder, **changes)
 
 
-def with_options(content: bytes) -> Spoil:
+def with_options(content: bytes) -> Damage:
     return with_tensors(**{"special:model.yml": np.frombuffer(content, np.int8)})
 
 
-SPOILT: dict[str, tuple[Spoil, str]] = {
+DAMAGES: dict[str, tuple[Damage, str]] = {
     "cut": (
         lambda f: npz_of(f).write_bytes(npz_of(f).read_bytes()[:-30]),
         "damaged or not an npz file",
@@ -283,14 +283,14 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 }
 
 
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("how", DAMAGES)
 def test_a_wrong_folder_is_refused_in_one_line_and_nothing_is_written(
     tmp_path: Path, how: str
 ) -> None:
-    spoil, message = SPOILT[how]
+    damage, message = DAMAGES[how]
     folder = tmp_path / "theirs"
     write_npz_folder(folder)
-    spoil(folder)
+    damage(folder)
     with pytest.raises(CheckpointError) as caught:
         imported(folder, tmp_path / "ours")
     assert message in str(caught.value)

@@ -140,7 +140,7 @@ def test_files_that_cannot_be_translated_are_reported_in_one_line(
 
 
 def test_another_server_is_reported(attend: Attend, files: list[Path], tmp_path: Path) -> None:
-    with HTTPServer(("127.0.0.1", 0), _Stranger) as server:
+    with HTTPServer(("127.0.0.1", 0), _EmptyAnswers) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}"
@@ -152,7 +152,7 @@ def test_another_server_is_reported(attend: Attend, files: list[Path], tmp_path:
     assert not (tmp_path / "a.fr.txt").exists()
 
 
-class _Stranger(BaseHTTPRequestHandler):
+class _EmptyAnswers(BaseHTTPRequestHandler):
     """Answers every request with an empty body."""
 
     def do_POST(self) -> None:

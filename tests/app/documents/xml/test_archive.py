@@ -10,7 +10,7 @@ from docx.document import Document
 from app.documents.files import FORMATS
 from app.documents.xml.archive import MAX_ENTRIES, MAX_TAGS, MAX_UNPACKED_BYTES
 from app.errors import UnreadableFileError
-from tests.app.documents.answering import shouted, unchanged
+from tests.app.documents.answering import unchanged, uppercased
 from tests.app.documents.archives import PARTS, sample_archive
 from tests.app.documents.word_xml import (
     CONTENTS,
@@ -56,7 +56,7 @@ def test_a_document_without_changes_is_identical(report: bytes) -> None:
 
 
 def test_paragraphs_tables_headers_and_footers_are_translated(report: bytes) -> None:
-    written = read(shouted(open_word(report)))
+    written = read(uppercased(open_word(report)))
     runs = [[(run.text, run.bold) for run in one.runs] for one in written.paragraphs]
     assert runs == [
         [("THE REPORT", None)],
@@ -72,7 +72,7 @@ def test_paragraphs_tables_headers_and_footers_are_translated(report: bytes) -> 
 
 
 def test_all_other_parts_stay_byte_for_byte(report: bytes) -> None:
-    before, after = entries(report), entries(shouted(open_word(report)))
+    before, after = entries(report), entries(uppercased(open_word(report)))
     assert list(before) == list(after)
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"word/document.xml", "word/header1.xml", "word/footer1.xml"}
@@ -89,7 +89,7 @@ def test_notes_are_translated() -> None:
         }
     )
     assert open_word(data).texts == ["one", "two"]
-    assert "TWO" in part(shouted(open_word(data)), "word/notes.xml")
+    assert "TWO" in part(uppercased(open_word(data)), "word/notes.xml")
 
 
 def broken(name: str, content: str | bytes) -> bytes:
@@ -186,7 +186,7 @@ def test_in_capitals_nothing_but_the_texts_changes(suffix: str) -> None:
     assert "The old cat" in opened.texts
     assert "not this" not in " ".join(opened.texts)
     assert unchanged(opened) == data
-    before, after = entries(data), entries(shouted(opened))
+    before, after = entries(data), entries(uppercased(opened))
     assert list(before) == list(after)
     assert {name for name in before if before[name] != after[name]} == WITH_TEXT[suffix]
 

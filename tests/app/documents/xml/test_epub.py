@@ -2,7 +2,7 @@ import pytest
 
 from app.documents.files import FORMATS
 from app.errors import UnreadableFileError
-from tests.app.documents.answering import shouted
+from tests.app.documents.answering import uppercased
 from tests.app.documents.archives import CONTAINER, NCX, PAGE, sample_archive
 from tests.app.documents.word_xml import part
 
@@ -10,7 +10,7 @@ from tests.app.documents.word_xml import part
 def test_pages_and_contents_are_translated() -> None:
     opened = FORMATS[".epub"].open(sample_archive(".epub"))
     assert opened.texts == ["The old cat", "café noir", "First chapter"]
-    data = shouted(opened)
+    data = uppercased(opened)
     page = PAGE.replace("<title/>", "<title></title>").replace('"a.js"/>', '"a.js"></script>')
     page = page.replace('"p1"/>', '"p1"></a>').replace("The <b>old</b> cat", "THE <b>OLD</b> CAT")
     assert part(data, "OPS/the page.xhtml") == page.replace("caf&eacute; noir", "CAFÉ NOIR")

@@ -3,7 +3,7 @@ import tracemalloc
 
 from app.documents.xml.fragment import Vocabulary, marked_paragraphs
 from app.text.markup.tokens import xml_tokens
-from tests.app.documents.answering import shouted, unchanged
+from tests.app.documents.answering import unchanged, uppercased
 
 NAMES = Vocabulary(
     paragraphs=frozenset({"p"}), inline=frozenset({"i"}), breaks=frozenset({"br"}),
@@ -22,14 +22,14 @@ def test_parts_set_aside_come_back_at_their_positions() -> None:
     expected = xml
     for text in ("one", "two", "three", "five", "six", "and"):
         expected = expected.replace(f"{text}", text.upper())
-    assert shouted(opened) == expected
+    assert uppercased(opened) == expected
 
 
 def test_elements_named_like_those_set_aside_are_not_confused() -> None:
     xml = '<a><p>one <_0/><_7/><_1 translate="no">_</_1> two <box>x</box></p></a>'
     opened = marked_paragraphs(xml_tokens(xml), NAMES)
     assert unchanged(opened) == xml
-    written = shouted(opened)
+    written = uppercased(opened)
     assert sorted(re.findall("<[^>]*>", written)) == sorted(re.findall("<[^>]*>", xml))
     assert re.sub("<[^>]*>|\\s", "", written) == "ONE_TWOx"
 

@@ -4,7 +4,7 @@ import pytest
 
 from app.documents.files import FORMATS
 from app.errors import UnreadableFileError
-from tests.app.documents.answering import shouted
+from tests.app.documents.answering import uppercased
 from tests.app.documents.archives import OPEN_DOCUMENT, sample_archive
 from tests.app.documents.word_xml import part
 
@@ -15,7 +15,7 @@ def test_paragraphs_notes_and_boxes_are_translated_and_all_else_stays(suffix: st
     assert opened.texts == [
         "A title", "The old cat", "a note", "on page \ue0000\ue001", "here", "in a box",
     ]  # fmt: skip
-    written = part(shouted(opened), "content.xml")
+    written = part(uppercased(opened), "content.xml")
     kept = r"(<[^>]*>|not this|deleted|(?<=citation>)1|(?<=number>)3)"
     expected = [
         piece if number % 2 else piece.upper()
@@ -27,7 +27,7 @@ def test_paragraphs_notes_and_boxes_are_translated_and_all_else_stays(suffix: st
 def test_headers_and_footers_are_translated() -> None:
     styles = "<s><style:header><text:p>a header</text:p></style:header></s>"
     data = sample_archive(".odt", **{"styles.xml": styles})
-    assert "A HEADER" in part(shouted(FORMATS[".odt"].open(data)), "styles.xml")
+    assert "A HEADER" in part(uppercased(FORMATS[".odt"].open(data)), "styles.xml")
 
 
 def test_an_encrypted_document_is_refused() -> None:

@@ -1,7 +1,7 @@
 """PowerPoint and Excel; Word is in `test_run_paragraph`."""
 
 from app.documents.files import FORMATS
-from tests.app.documents.answering import shouted, translated
+from tests.app.documents.answering import translated, uppercased
 from tests.app.documents.archives import PARTS, SHEET, SLIDE, STRINGS, sample_archive
 from tests.app.documents.word_xml import part
 
@@ -9,7 +9,7 @@ from tests.app.documents.word_xml import part
 def test_slides_keep_their_formatting_numbers_and_ends() -> None:
     opened = FORMATS[".pptx"].open(sample_archive(".pptx"))
     assert opened.texts == ["The old cat", "a & b\ue0000\ue001"]
-    written = part(shouted(opened), "slide.xml")
+    written = part(uppercased(opened), "slide.xml")
     expected = SLIDE.replace(' lang="en-US" sz', " sz")
     for text in ("The ", "old", " cat"):
         expected = expected.replace(f"<a:t>{text}<", f"<a:t>{text.upper()}<")
@@ -21,7 +21,7 @@ def test_slides_keep_their_formatting_numbers_and_ends() -> None:
 def test_cells_keep_formulas_numbers_lines_and_headings_of_tables() -> None:
     opened = FORMATS[".xlsx"].open(sample_archive(".xlsx"))
     assert opened.texts == ["The old cat", "The dog", "two", "lines", "an inline text"]
-    data = shouted(opened)
+    data = uppercased(opened)
     bare = '<si><t xml:space="preserve">THE OLD CAT</t></si><si><t>Price</t></si>'
     assert bare in (strings := part(data, "strings.xml"))
     assert "<rPr><b/></rPr><t" in strings

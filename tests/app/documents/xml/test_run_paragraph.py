@@ -12,7 +12,7 @@ from app.text.document import Answer
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 from app.text.word_links import WordLink
-from tests.app.documents.answering import shouted, translated, unchanged
+from tests.app.documents.answering import translated, unchanged, uppercased
 from tests.app.documents.word_xml import body, document, open_word, part, run, word_file
 
 BOLD, LINK = "<w:b/>", '<w:rStyle w:val="Link"/>'
@@ -79,7 +79,7 @@ def nest(element: str, times: int) -> bytes:
 
 @pytest.mark.parametrize("element", [INS, BOX, LINK, CONTROL])
 def test_text_a_few_elements_in_is_translated(element: str) -> None:
-    assert "A" in body(shouted(open_word(nest(element, 3))))
+    assert "A" in body(uppercased(open_word(nest(element, 3))))
 
 
 @pytest.mark.parametrize("element", [INS, BOX, LINK, CONTROL])
@@ -127,14 +127,14 @@ def test_formatting_goes_with_its_words() -> None:
 
 def test_elements_around_runs_keep_their_content_and_formatting() -> None:
     link = f'<w:hyperlink r:id="r1">{run("the report", LINK)}</w:hyperlink>'
-    written = shouted(open_word(word_file(run("read ") + link + run(" now"))))
+    written = uppercased(open_word(word_file(run("read ") + link + run(" now"))))
     assert body(written) == run("READ ") + link.replace("the report", "THE REPORT") + run(" NOW")
 
 
 def test_properties_of_the_paragraph_breaks_and_notes_stay() -> None:
     front = '<w:pPr><w:pStyle w:val="Title"/></w:pPr>'
     note = "<w:r><w:rPr><w:vertAlign/></w:rPr><w:footnoteReference/></w:r>"
-    written = shouted(
+    written = uppercased(
         open_word(word_file(front + run("one") + note + "<w:r><w:tab/></w:r>" + run("two")))
     )
     assert body(written) == front + run("ONE") + note + "<w:r><w:tab/></w:r>" + run("TWO")
@@ -142,7 +142,7 @@ def test_properties_of_the_paragraph_breaks_and_notes_stay() -> None:
 
 def test_only_the_raised_part_of_a_word_is_raised() -> None:
     paragraph = run("about 20 m") + run("2", "<w:sup/>") + run(" here")
-    assert body(shouted(open_word(word_file(paragraph)))) == (
+    assert body(uppercased(open_word(word_file(paragraph)))) == (
         run("ABOUT 20 M") + run("2", "<w:sup/>") + run(" HERE")
     )
 
@@ -152,7 +152,7 @@ def test_text_boxes_within_a_paragraph_are_translated_too() -> None:
     paragraph = run("outside") + f"<w:r><w:rPr><w:b/></w:rPr>{box}</w:r>"
     opened = open_word(word_file(paragraph))
     assert opened.texts == ["outside", "inside"]
-    assert body(shouted(opened)) == paragraph.replace("inside", "INSIDE").replace(
+    assert body(uppercased(opened)) == paragraph.replace("inside", "INSIDE").replace(
         "outside", "OUTSIDE"
     )
     only_inside = opened.with_translations([Answer("outside"), Answer("dedans")])

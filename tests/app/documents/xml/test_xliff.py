@@ -3,7 +3,7 @@ import pytest
 from app.documents.xml.xliff import open_xliff
 from app.errors import UnreadableFileError
 from app.text.document import Answer
-from tests.app.documents.answering import shouted
+from tests.app.documents.answering import uppercased
 from tests.linear import assert_linear
 
 XLIFF_1 = """<?xml version="1.0"?>
@@ -41,7 +41,7 @@ def test_targets_are_filled_in_and_translations_kept() -> None:
         .replace('<target state="new">Encore', '<target state="translated">AGAIN')
         .replace("<target/>", '<target>BY <mrk mtype="protected">ACME</mrk></target>')
     )
-    assert shouted(opened) == expected
+    assert uppercased(opened) == expected
 
 
 def test_version_2() -> None:
@@ -52,7 +52,7 @@ def test_version_2() -> None:
         '</source><target>THE <pc id="1">OLD</pc> CAT<ph id="2"/></target></segment>',
         1,
     ).replace('state="initial"', 'state="translated"')
-    assert shouted(opened) == expected.replace("<target>Same", "<target>SAME")
+    assert uppercased(opened) == expected.replace("<target>Same", "<target>SAME")
 
 
 def test_the_language_of_targets_is_named_unless_it_is() -> None:

@@ -41,13 +41,13 @@ class Client:
 class Work:
     """Sends a token if requested, then ends on command."""
 
-    def __init__(self, *, tells: bool) -> None:
-        self.tells = tells
+    def __init__(self, *, streams: bool) -> None:
+        self.streams = streams
         self.end: asyncio.Future[TranslateAnswer] = asyncio.get_running_loop().create_future()
         self.cancelled = asyncio.Event()
 
     async def __call__(self, events: Events) -> TranslateAnswer:
-        if self.tells:
+        if self.streams:
             events.put(TOKEN)
         try:
             return await self.end
@@ -67,7 +67,7 @@ async def ends_soon() -> AsyncIterator[None]:
 
 
 async def test_token_and_answer() -> None:
-    client, work = Client(), Work(tells=True)
+    client, work = Client(), Work(streams=True)
     work.end.set_result(ANSWER)
     await client.read(work)
     start, *bodies = client.got
@@ -80,21 +80,21 @@ async def test_token_and_answer() -> None:
 
 
 async def test_an_answer_without_events_is_streamed_too() -> None:
-    client, work = Client(), Work(tells=False)
+    client, work = Client(), Work(streams=False)
     work.end.set_result(ANSWER)
     await client.read(work)
     assert client.got[1]["body"].startswith(b"event: done\n")
 
 
 async def test_failures_before_the_first_event_are_raised() -> None:
-    client, work = Client(), Work(tells=False)
+    client, work = Client(), Work(streams=False)
     work.end.set_exception(QueueFullError("full"))
     with pytest.raises(QueueFullError):
         await event_stream(client.request, work, NativeEncoding())
 
 
 async def test_a_client_that_leaves_before_any_event_ends_the_work() -> None:
-    client, work = Client(), Work(tells=False)
+    client, work = Client(), Work(streams=False)
     client.left.set()
     with pytest.raises(ClientDisconnect):
         await event_stream(client.request, work, NativeEncoding())
@@ -102,7 +102,7 @@ async def test_a_client_that_leaves_before_any_event_ends_the_work() -> None:
 
 
 async def test_a_client_that_leaves_later_ends_the_work() -> None:
-    client, work = Client(), Work(tells=True)
+    client, work = Client(), Work(streams=True)
     response = await event_stream(client.request, work, NativeEncoding())
     streaming = asyncio.create_task(response(client.scope, client.receive, client.send))
     async with ends_soon():
@@ -117,7 +117,7 @@ async def test_a_response_that_cannot_begin_ends_the_work() -> None:
     async def broken(message: Message) -> None:
         raise OSError
 
-    client, work = Client(), Work(tells=True)
+    client, work = Client(), Work(streams=True)
     client.scope["asgi"] = {"spec_version": "2.4"}
     response = await event_stream(client.request, work, NativeEncoding())
     with pytest.raises(ClientDisconnect):
@@ -126,7 +126,7 @@ async def test_a_response_that_cannot_begin_ends_the_work() -> None:
 
 
 async def test_a_later_failure_is_an_event_and_known_to_the_metrics() -> None:
-    client, work = Client(), Work(tells=True)
+    client, work = Client(), Work(streams=True)
     response = await event_stream(client.request, work, NativeEncoding())
     work.end.set_exception(QueueFullError("full"))
     await response(client.scope, client.receive, client.send)

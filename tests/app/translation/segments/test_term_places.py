@@ -11,7 +11,7 @@ from app.translation.segments.term_places import (
 
 SOURCE = "I like the cat and the dog."
 FREE = "J'aime le chat et le chien."
-SHOWN = "J'aime le matou et le clébard."
+EXPECTED = "J'aime le matou et le clébard."
 """Return the translation with stand-ins."""
 
 
@@ -43,14 +43,14 @@ def test_terms_behind_the_end(terms: list[Term]) -> None:
     ],
 )  # fmt: skip
 def test_terms_beside_their_words_or_instead_of_others(terms: list[Term], salad: str) -> None:
-    assert not is_in_place(terms, FREE, salad, SHOWN)
+    assert not is_in_place(terms, FREE, salad, EXPECTED)
 
 
 @pytest.mark.parametrize(
-    "good", [SHOWN, "J'aime un matou et le clébard.", "J'aime le beau matou et le clébard !"]
+    "good", [EXPECTED, "J'aime un matou et le clébard.", "J'aime le beau matou et le clébard !"]
 )
 def test_terms_at_their_positions(terms: list[Term], good: str) -> None:
-    assert is_in_place(terms, FREE, good, SHOWN)
+    assert is_in_place(terms, FREE, good, EXPECTED)
 
 
 def test_short_words_show_that_a_term_was_added() -> None:
@@ -81,7 +81,7 @@ def test_a_term_that_is_translated_so_anyway_may_be_anywhere(terms: list[Term]) 
 
 def test_a_term_that_replaces_no_word_was_added(terms: list[Term]) -> None:
     assert was_added(terms, FREE, "J'aime le chat matou et le clébard.")
-    assert not was_added(terms, FREE, SHOWN)
+    assert not was_added(terms, FREE, EXPECTED)
     assert not was_added(terms, "J'aime le matou et clébard.", "J'aime matou et clébard.")
 
 

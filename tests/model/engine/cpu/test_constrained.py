@@ -99,8 +99,10 @@ def edged_engine(model: Transformer, precision: Precision, edges: PieceEdges) ->
 
 @pytest.mark.parametrize("eos_bias", [2.5, 0.5], ids=["short", "long"])
 @pytest.mark.parametrize("shape", ["pre-norm, ReLU", "post-norm, ReLU", "a recurrent decoder"])
-def test_float32_equals_the_reference(make_speaker: MakeModel, eos_bias: float, shape: str) -> None:
-    model = make_speaker(
+def test_float32_equals_the_reference(
+    make_varied_model: MakeModel, eos_bias: float, shape: str
+) -> None:
+    model = make_varied_model(
         **FAMILY[shape], eos_bias=eos_bias, source_vocab_size=60, target_vocab_size=60
     )
     edges = draw_edges(model, 1)
@@ -113,8 +115,8 @@ def test_float32_equals_the_reference(make_speaker: MakeModel, eos_bias: float, 
     check_empty(engine)
 
 
-def test_the_largest_number_of_terms_is_produced(make_speaker: MakeModel) -> None:
-    model = make_speaker(source_vocab_size=60, target_vocab_size=60, max_length=80)
+def test_the_largest_number_of_terms_is_produced(make_varied_model: MakeModel) -> None:
+    model = make_varied_model(source_vocab_size=60, target_vocab_size=60, max_length=80)
     edges = PieceEdges.none(60)
     terms = tuple(Constraint((Wording((5 + n, 25 + n)),)) for n in range(MAX_CONSTRAINTS + 2))
     for beam in (1, 4, 16):

@@ -81,8 +81,8 @@ def test_the_short_overtake_the_long(endless: Transformer) -> None:
     assert [done.job_id for done in engine.step()] == [0]
 
 
-def test_a_step_in_progress_ends_when_it_is_interrupted(make_speaker: MakeModel) -> None:
-    endless = make_speaker(eos_bias=-100, max_length=8000)
+def test_a_step_in_progress_ends_when_it_is_interrupted(make_varied_model: MakeModel) -> None:
+    endless = make_varied_model(eos_bias=-100, max_length=8000)
     engine = cpu_engine(endless, "int8")
     engine.admit([limited(0, 8000)])
     advance(engine)
@@ -122,5 +122,5 @@ def test_cancelled_jobs_leave_before_the_next_token(
 
 
 @PRECISIONS
-def test_info_has_precision_and_threads(make_speaker: MakeModel, precision: Precision) -> None:
-    assert cpu_engine(make_speaker(), precision).info == EngineInfo("cpu", "cpu", precision, 1)
+def test_info_has_precision_and_threads(make_varied_model: MakeModel, precision: Precision) -> None:
+    assert cpu_engine(make_varied_model(), precision).info == EngineInfo("cpu", "cpu", precision, 1)

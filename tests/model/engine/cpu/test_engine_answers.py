@@ -39,8 +39,10 @@ GREEDY = SearchOptions(beam_size=1)
 
 @pytest.mark.parametrize("name", FAMILY)
 @pytest.mark.parametrize("eos_bias", [2.5, 0.5], ids=["short", "long"])
-def test_float32_equals_the_reference(make_speaker: MakeModel, name: str, eos_bias: float) -> None:
-    model = make_speaker(**FAMILY[name], eos_bias=eos_bias)
+def test_float32_equals_the_reference(
+    make_varied_model: MakeModel, name: str, eos_bias: float
+) -> None:
+    model = make_varied_model(**FAMILY[name], eos_bias=eos_bias)
     engine = cpu_engine(model, "float32")
     jobs = every_option(model, seed=len(name))
     outcomes = run(engine, jobs)
@@ -50,8 +52,8 @@ def test_float32_equals_the_reference(make_speaker: MakeModel, name: str, eos_bi
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_other_rules_equal_the_reference(make_speaker: MakeModel, name: str) -> None:
-    model = make_speaker(**FAMILY[name], eos_bias=1.5)
+def test_other_rules_equal_the_reference(make_varied_model: MakeModel, name: str) -> None:
+    model = make_varied_model(**FAMILY[name], eos_bias=1.5)
     engine = cpu_engine(model, "float32")
     jobs = draw_jobs(model, 2 * len(FOREIGN_RULES), len(name), list(FOREIGN_RULES.values()))
     outcomes = run(engine, jobs)
@@ -62,8 +64,8 @@ def test_other_rules_equal_the_reference(make_speaker: MakeModel, name: str) -> 
 
 @pytest.mark.parametrize("rule", FOREIGN_RULES)
 @pytest.mark.parametrize("name", ["pre-norm, GELU", "a tiny vocabulary"])
-def test_each_rule_equals_the_reference(make_speaker: MakeModel, name: str, rule: str) -> None:
-    model = make_speaker(**FAMILY[name], eos_bias=2.5)
+def test_each_rule_equals_the_reference(make_varied_model: MakeModel, name: str, rule: str) -> None:
+    model = make_varied_model(**FAMILY[name], eos_bias=2.5)
     engine = cpu_engine(model, "float32")
     jobs = every_option(model, len(rule), RULES[rule])
     outcomes = run(engine, jobs)
@@ -71,10 +73,10 @@ def test_each_rule_equals_the_reference(make_speaker: MakeModel, name: str, rule
         check_same(outcomes[job.id], reference(model, job))
 
 
-def test_the_family_gives_many_answers_long_and_short(make_speaker: MakeModel) -> None:
+def test_the_family_gives_many_answers_long_and_short(make_varied_model: MakeModel) -> None:
     lengths = []
     for eos_bias in (2.5, 0.5):
-        model = make_speaker(**FAMILY["pre-norm, GELU"], eos_bias=eos_bias)
+        model = make_varied_model(**FAMILY["pre-norm, GELU"], eos_bias=eos_bias)
         outcomes = run(cpu_engine(model, "float32"), every_option(model, seed=1))
         found = [one for outcome in outcomes.values() for one in hypotheses(outcome)]
         assert len({one.ids for one in found}) > len(found) / 2
@@ -84,8 +86,8 @@ def test_the_family_gives_many_answers_long_and_short(make_speaker: MakeModel) -
     assert lengths[1] > 16  # more than a page
 
 
-def test_int8_is_near_the_reference(make_speaker: MakeModel) -> None:
-    model = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5)
+def test_int8_is_near_the_reference(make_varied_model: MakeModel) -> None:
+    model = make_varied_model(**FAMILY["heads of 36"], eos_bias=2.5)
     jobs = [Job(n, job.source_ids, GREEDY) for n, job in enumerate(draw_jobs(model, 40, seed=1))]
     outcomes = run(cpu_engine(model, "int8"), jobs)
     same = [reference(model, job)[0].ids == hypotheses(outcomes[job.id])[0].ids for job in jobs]

@@ -13,7 +13,7 @@ from model.engine.protocol import Job
 from model.errors import NumericalError
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, run
-from tests.model.engine.jobs import APART, PRECISIONS, draw_jobs, draw_source, hypotheses
+from tests.model.engine.jobs import PRECISIONS, UNTIED, draw_jobs, draw_source, hypotheses
 from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -23,9 +23,11 @@ pytestmark = pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("d_model", [16, 18])
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
 def test_nan_fails_the_sentence_that_it_is_in_and_no_other(
-    make_speaker: MakeModel, precision: Precision, d_model: int, spoilt: float
+    make_varied_model: MakeModel, precision: Precision, d_model: int, spoilt: float
 ) -> None:
-    model = make_speaker(d_model=d_model, n_heads=2, source_vocab_size=30, max_length=20, **APART)
+    model = make_varied_model(
+        d_model=d_model, n_heads=2, source_vocab_size=30, max_length=20, **UNTIED
+    )
     engine = cpu_engine(model, precision)
     jobs = draw_jobs(model, 40, seed=5)
     expected = alone(engine, jobs)
@@ -46,10 +48,10 @@ def test_nan_fails_the_sentence_that_it_is_in_and_no_other(
 
 @PRECISIONS
 def test_nan_in_one_hypothesis_fails_a_sentence(
-    make_speaker: MakeModel, precision: Precision
+    make_varied_model: MakeModel, precision: Precision
 ) -> None:
-    model = make_speaker(
-        eos_bias=-1.0, source_vocab_size=30, target_vocab_size=40, max_length=20, **APART
+    model = make_varied_model(
+        eos_bias=-1.0, source_vocab_size=30, target_vocab_size=40, max_length=20, **UNTIED
     )
     engine = cpu_engine(model, precision)
     choose = np.random.default_rng(0)

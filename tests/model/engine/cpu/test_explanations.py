@@ -74,10 +74,10 @@ def outcome(engine: Engine, source: Sequence[int], options: SearchOptions) -> li
     ids=[*map(str, OPTIONS), "terms", *FOREIGN_RULES],
 )
 def test_a_trace_ends_in_the_very_answer_of_a_job(
-    make_speaker: MakeModel, shape: str, make_engine: MakeEngine, options: SearchOptions
+    make_varied_model: MakeModel, shape: str, make_engine: MakeEngine, options: SearchOptions
 ) -> None:
     size = {"source_vocab_size": 150, "target_vocab_size": 150, "max_length": 40}
-    model = make_speaker(**FAMILY[shape], **size, eos_bias=2.5)
+    model = make_varied_model(**FAMILY[shape], **size, eos_bias=2.5)
     engine = make_engine(model)
     for source in sources(model):
         trace = engine.trace(source, options)
@@ -140,10 +140,10 @@ def test_a_trace_leaves_the_jobs_in_flight_alone(model: Transformer) -> None:
 @KINDS
 @ENGINES
 def test_projections_are_those_behind_the_weights(
-    make_speaker: MakeModel, make_engine: MakeEngine, kind: AttentionKind
+    make_varied_model: MakeModel, make_engine: MakeEngine, kind: AttentionKind
 ) -> None:
     for norm_order in ("pre", "post"):
-        model = make_speaker(norm_order=norm_order, n_encoder_layers=2)
+        model = make_varied_model(norm_order=norm_order, n_encoder_layers=2)
         engine = make_engine(model)
         source, target = (5, 9, 7, 3, 1), (4, 8, 6, 1)
         explained = engine.explain(source, target, kind)
@@ -166,8 +166,10 @@ def test_projections_are_those_behind_the_weights(
 
 
 @KINDS
-def test_float32_projects_as_the_reference(make_speaker: MakeModel, kind: AttentionKind) -> None:
-    model = make_speaker(norm_order="pre", n_encoder_layers=2)
+def test_float32_projects_as_the_reference(
+    make_varied_model: MakeModel, kind: AttentionKind
+) -> None:
+    model = make_varied_model(norm_order="pre", n_encoder_layers=2)
     request = (5, 9, 7, 1), (4, 8, 1), AttentionRow(kind, 1, 1)
     projection = cpu_engine(model, "float32").project(*request)
     expected = EagerEngine(model).project(*request)
@@ -186,9 +188,9 @@ SOURCE, TARGET = (5, 9, 7, 3, 1), (4, 8, 6, 1)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_activations_are_the_references(
-    make_speaker: MakeModel, stack: StackName, shape: str
+    make_varied_model: MakeModel, stack: StackName, shape: str
 ) -> None:
-    model = make_speaker(n_encoder_layers=2, n_decoder_layers=2, **SHAPES[shape])
+    model = make_varied_model(n_encoder_layers=2, n_decoder_layers=2, **SHAPES[shape])
     exact, reference = cpu_engine(model, "float32"), EagerEngine(model)
     for layer, row in ((0, 0), (1, 2), (1, 3)):
         at = LayerRow(stack, layer, row)
@@ -202,10 +204,10 @@ def test_activations_are_the_references(
 @ENGINES
 @pytest.mark.parametrize("shape", SHAPES)
 def test_activations_are_those_of_the_pass(
-    make_speaker: MakeModel, make_engine: MakeEngine, shape: str
+    make_varied_model: MakeModel, make_engine: MakeEngine, shape: str
 ) -> None:
     """They end in the logits that score the target, and agree with the attention's vectors."""
-    model = make_speaker(n_encoder_layers=2, n_decoder_layers=2, **SHAPES[shape])
+    model = make_varied_model(n_encoder_layers=2, n_decoder_layers=2, **SHAPES[shape])
     engine = make_engine(model)
     [scored] = engine.score([(SOURCE, TARGET)], SearchOptions())
     for row, token in enumerate(TARGET):

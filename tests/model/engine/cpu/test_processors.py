@@ -58,9 +58,9 @@ def float_engine(model: Transformer) -> Engine:
 @pytest.mark.parametrize("engine_of", [float_engine, torch_engine], ids=["cpu", "torch"])
 @pytest.mark.parametrize("name", SHAPES)
 def test_engines_equal_the_reference(
-    make_speaker: MakeModel, name: str, engine_of: Callable[[Any], Engine]
+    make_varied_model: MakeModel, name: str, engine_of: Callable[[Any], Engine]
 ) -> None:
-    model = make_speaker(**FAMILY[name], eos_bias=1.0)
+    model = make_varied_model(**FAMILY[name], eos_bias=1.0)
     jobs = jobs_of(model, len(name))
     outcomes = run(engine_of(model), jobs)
     for job in jobs:
@@ -72,8 +72,8 @@ def test_engines_equal_the_reference(
     assert sum(changed) > len(jobs) / 2
 
 
-def test_int8_obeys_the_processors(make_speaker: MakeModel) -> None:
-    model = make_speaker(**FAMILY[SHAPES[0]], eos_bias=1.0)
+def test_int8_obeys_the_processors(make_varied_model: MakeModel) -> None:
+    model = make_varied_model(**FAMILY[SHAPES[0]], eos_bias=1.0)
     engine = cpu_engine(model, "int8")
     jobs = jobs_of(model, 3)
     outcomes = run(engine, jobs)
@@ -90,9 +90,9 @@ def test_int8_obeys_the_processors(make_speaker: MakeModel) -> None:
 
 @pytest.mark.parametrize("engine_of", [float_engine, torch_engine], ids=["cpu", "torch"])
 def test_a_seed_gives_the_same_sample_in_any_batch(
-    make_speaker: MakeModel, engine_of: Callable[[Any], Engine]
+    make_varied_model: MakeModel, engine_of: Callable[[Any], Engine]
 ) -> None:
-    model = make_speaker(**FAMILY["a large vocabulary"], eos_bias=1.0)
+    model = make_varied_model(**FAMILY["a large vocabulary"], eos_bias=1.0)
     choose = np.random.default_rng(2)
     sources = [draw_source(model, choose, 5 + number) for number in range(4)]
     sampled = [

@@ -40,8 +40,10 @@ def draw_pairs(model: Transformer) -> Iterator[tuple[tuple[int, ...], list[int]]
 
 @KINDS
 @pytest.mark.parametrize("name", EXPLAINED)
-def test_float32_explains_equally(make_speaker: MakeModel, name: str, kind: AttentionKind) -> None:
-    model = make_speaker(**FAMILY[name])
+def test_float32_explains_equally(
+    make_varied_model: MakeModel, name: str, kind: AttentionKind
+) -> None:
+    model = make_varied_model(**FAMILY[name])
     engine = cpu_engine(model, "float32")
     eager = EagerEngine(model)
     for source, target in draw_pairs(model):
@@ -53,8 +55,8 @@ def test_float32_explains_equally(make_speaker: MakeModel, name: str, kind: Atte
 
 
 @pytest.mark.parametrize("name", EXPLAINED)
-def test_float32_scores_as_the_reference(make_speaker: MakeModel, name: str) -> None:
-    model = make_speaker(**FAMILY[name])
+def test_float32_scores_as_the_reference(make_varied_model: MakeModel, name: str) -> None:
+    model = make_varied_model(**FAMILY[name])
     engine = cpu_engine(model, "float32")
     eager = EagerEngine(model)
     for source, target in draw_pairs(model):

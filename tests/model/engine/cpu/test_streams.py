@@ -49,9 +49,9 @@ def streamed(
     ("shape", "eos_bias"), [(SHAPES[0], 2.5), (SHAPES[0], -1), (SHAPES[1], -1)]
 )
 def test_progress_is_a_growing_prefix(
-    make_speaker: MakeModel, shape: str, eos_bias: float, seed: int
+    make_varied_model: MakeModel, shape: str, eos_bias: float, seed: int
 ) -> None:
-    model = make_speaker(seed=seed, eos_bias=eos_bias, **FAMILY[shape])
+    model = make_varied_model(seed=seed, eos_bias=eos_bias, **FAMILY[shape])
     jobs = draw_jobs(model, 20, seed)
     narrow = [SearchOptions(2, 1, one.options.length_penalty) for one in jobs]
     jobs += [
@@ -71,8 +71,8 @@ def test_progress_is_a_growing_prefix(
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_reference_tells_the_same(make_speaker: MakeModel, shape: str, seed: int) -> None:
-    model = make_speaker(seed=seed, eos_bias=0.5, **FAMILY[shape])
+def test_the_reference_tells_the_same(make_varied_model: MakeModel, shape: str, seed: int) -> None:
+    model = make_varied_model(seed=seed, eos_bias=0.5, **FAMILY[shape])
     for job in draw_jobs(model, 20, seed, list(RULES.values())):
         results = [
             streamed(cpu_engine(model, "float32"), [job]),

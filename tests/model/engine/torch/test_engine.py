@@ -235,9 +235,11 @@ def test_graphs_are_used_where_there_are_any(endless: Transformer) -> None:
     assert n_replayed > 20
 
 
-def test_the_ceiling_rises_again(make_speaker: MakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ceiling_rises_again(
+    make_varied_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_module, "RECOVERY_STEPS", 4)
-    engine = torch_engine(make_speaker(eos_bias=-100))
+    engine = torch_engine(make_varied_model(eos_bias=-100))
     engine._ceiling = 1
     run(engine, [limited(n, 5) for n in range(3)])
     assert engine._ceiling >= 4

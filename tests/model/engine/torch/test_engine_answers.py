@@ -32,8 +32,8 @@ from tests.model.make_model import MakeModel
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_it_answers_as_the_reference(make_speaker: MakeModel, name: str) -> None:
-    model = make_speaker(**FAMILY[name], eos_bias=1.5)
+def test_it_answers_as_the_reference(make_varied_model: MakeModel, name: str) -> None:
+    model = make_varied_model(**FAMILY[name], eos_bias=1.5)
     jobs = every_option(model, seed=len(name))
     foreign = draw_jobs(model, len(FOREIGN_RULES), len(name), list(FOREIGN_RULES.values()))
     jobs += [replace(job, id=100 + job.id) for job in foreign]
@@ -43,8 +43,8 @@ def test_it_answers_as_the_reference(make_speaker: MakeModel, name: str) -> None
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_it_answers_as_the_reference_by_each_rule(make_speaker: MakeModel, rule: str) -> None:
-    model = make_speaker(**FAMILY["a tiny vocabulary"], eos_bias=2.5)
+def test_it_answers_as_the_reference_by_each_rule(make_varied_model: MakeModel, rule: str) -> None:
+    model = make_varied_model(**FAMILY["a tiny vocabulary"], eos_bias=2.5)
     jobs = every_option(model, len(rule), RULES[rule])
     outcomes = run(torch_engine(model), jobs)
     for job in jobs:
@@ -102,9 +102,9 @@ def test_two_engines_share_a_stream_of_jobs(model: Transformer) -> None:
     ("shape", "eos_bias"), [("post-norm, ReLU", 0.5), ("a recurrent decoder", -1)]
 )
 def test_it_streams_what_the_reference_does(
-    make_speaker: MakeModel, shape: str, eos_bias: float, seed: int
+    make_varied_model: MakeModel, shape: str, eos_bias: float, seed: int
 ) -> None:
-    model = make_speaker(seed=seed, eos_bias=eos_bias, **FAMILY[shape])
+    model = make_varied_model(seed=seed, eos_bias=eos_bias, **FAMILY[shape])
     jobs = draw_jobs(model, 20, seed, list(RULES.values()))
     edges = draw_edges(model, seed)
     jobs += draw_constrained(model, edges, 3, seed)
@@ -120,11 +120,13 @@ def test_it_streams_what_the_reference_does(
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_half_precision_is_near_the_reference(make_speaker: MakeModel, dtype: torch.dtype) -> None:
-    model = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5)
+def test_half_precision_is_near_the_reference(
+    make_varied_model: MakeModel, dtype: torch.dtype
+) -> None:
+    model = make_varied_model(**FAMILY["heads of 36"], eos_bias=2.5)
     jobs = draw_jobs(model, 16, 1)
     expected = [expected_hypotheses(model, job)[0] for job in jobs]
-    half = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5).to(dtype)
+    half = make_varied_model(**FAMILY["heads of 36"], eos_bias=2.5).to(dtype)
     engine = torch_engine(half)
     assert engine.info.precision == str(dtype).removeprefix("torch.")
     outcomes = run(engine, jobs)
@@ -137,14 +139,14 @@ def test_half_precision_is_near_the_reference(make_speaker: MakeModel, dtype: to
 
 
 def test_logits_of_half_precision_are_compared_in_float32(
-    make_speaker: MakeModel, monkeypatch: pytest.MonkeyPatch
+    make_varied_model: MakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With products as on GPUs; in bfloat16, the best two would often be equal."""
 
     def widening(a: torch.Tensor, b: torch.Tensor, *, out_dtype: torch.dtype) -> torch.Tensor:
         return a.to(out_dtype) @ b.to(out_dtype)
 
-    output = make_speaker(**FAMILY["heads of 36"]).to(torch.bfloat16).output
+    output = make_varied_model(**FAMILY["heads of 36"]).to(torch.bfloat16).output
     states = torch.randn(4096, output.weight.shape[1], generator=torch.manual_seed(1)).bfloat16()
     rounded = decoder_module._logits(output, states)
     monkeypatch.setitem(vars(torch), "mm", widening)

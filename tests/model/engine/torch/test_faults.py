@@ -8,14 +8,14 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 from model.errors import NumericalError
 from tests.model.engine.cpu.running import run
-from tests.model.engine.jobs import APART, RULES, draw_jobs, draw_source, hypotheses
+from tests.model.engine.jobs import RULES, UNTIED, draw_jobs, draw_source, hypotheses
 from tests.model.engine.torch.running import tokens_of, torch_engine
 from tests.model.make_model import MakeModel
 
 
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
-def test_nan_in_a_source(make_speaker: MakeModel, spoilt: float) -> None:
-    model = make_speaker(source_vocab_size=30, max_length=20, **APART)
+def test_nan_in_a_source(make_varied_model: MakeModel, spoilt: float) -> None:
+    model = make_varied_model(source_vocab_size=30, max_length=20, **UNTIED)
     jobs = draw_jobs(model, 30, 5, list(RULES.values()))
     expected = tokens_of(run(torch_engine(model), jobs))
     with torch.no_grad():
@@ -32,9 +32,9 @@ def test_nan_in_a_source(make_speaker: MakeModel, spoilt: float) -> None:
         assert tokens_of(outcomes) == {job_id: expected[job_id] for job_id in outcomes}
 
 
-def test_nan_in_the_embedding_of_a_produced_token(make_speaker: MakeModel) -> None:
-    model = make_speaker(
-        eos_bias=-1.0, source_vocab_size=30, target_vocab_size=40, max_length=20, **APART
+def test_nan_in_the_embedding_of_a_produced_token(make_varied_model: MakeModel) -> None:
+    model = make_varied_model(
+        eos_bias=-1.0, source_vocab_size=30, target_vocab_size=40, max_length=20, **UNTIED
     )
     choose = np.random.default_rng(0)
     options = SearchOptions(beam_size=4, n_best=4, max_target_tokens=8)

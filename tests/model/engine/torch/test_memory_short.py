@@ -146,9 +146,9 @@ class FailsOnce(TorchDispatchMode):
 
 @pytest.mark.parametrize("autoregression", ["self-attention", "ssru"])
 def test_a_step_is_repeated_whichever_of_its_allocations_fails(
-    make_speaker: MakeModel, monkeypatch: pytest.MonkeyPatch, autoregression: str
+    make_varied_model: MakeModel, monkeypatch: pytest.MonkeyPatch, autoregression: str
 ) -> None:
-    model = make_speaker(autoregression=autoregression)
+    model = make_varied_model(autoregression=autoregression)
     jobs = [Job(n, (5 + n, 6, 1), SearchOptions(2, max_target_tokens=4)) for n in range(2)]
     decode, n_steps = Batch._decode_window, 0
     modes: list[FailsOnce] = []

@@ -85,8 +85,10 @@ def test_graphs_that_do_nothing_are_not_used(
 
 
 @pytest.mark.parametrize("name", ["separate vocabularies", "no bias"])
-def test_recorded_steps_find_what_the_reference_finds(make_speaker: MakeModel, name: str) -> None:
-    model = make_speaker(**FAMILY[name], eos_bias=1.5)
+def test_recorded_steps_find_what_the_reference_finds(
+    make_varied_model: MakeModel, name: str
+) -> None:
+    model = make_varied_model(**FAMILY[name], eos_bias=1.5)
     engine = prepared(model, FakeGraphs(), beam=4)
     jobs = every_option(model, seed=len(name))[::4]
     outcomes = run(engine, jobs)
@@ -96,9 +98,9 @@ def test_recorded_steps_find_what_the_reference_finds(make_speaker: MakeModel, n
 
 @pytest.mark.parametrize("rule", RULES)
 def test_recorded_steps_find_what_the_reference_finds_by_each_rule(
-    make_speaker: MakeModel, rule: str
+    make_varied_model: MakeModel, rule: str
 ) -> None:
-    model = make_speaker(**FAMILY["a tiny vocabulary"], eos_bias=2.5)
+    model = make_varied_model(**FAMILY["a tiny vocabulary"], eos_bias=2.5)
     engine = prepared(model, FakeGraphs(), beam=3, rule=RULES[rule])
     jobs = every_option(model, len(rule), RULES[rule])[::4]
     outcomes = run(engine, jobs)

@@ -46,7 +46,7 @@ def change(folder: Path, how: Change) -> None:
     write_json(folder / "tokenizer.json", values)
 
 
-def as_older_versions_write_it(values: dict[str, Any]) -> None:
+def to_older_format(values: dict[str, Any]) -> None:
     model = values["model"]
     model["merges"] = [" ".join(pair) for pair in model["merges"] if "".join(pair) != first(values)]
     values["normalizer"]["normalizers"].append({"type": "Strip"})
@@ -59,7 +59,7 @@ def first(values: dict[str, Any]) -> str:
     return str(found)
 
 
-@pytest.mark.parametrize("how", [lambda _: None, as_older_versions_write_it])
+@pytest.mark.parametrize("how", [lambda _: None, to_older_format])
 def test_pieces_and_spans_are_those_of_the_original(
     make_multilingual: MakeMultilingual, how: Change
 ) -> None:

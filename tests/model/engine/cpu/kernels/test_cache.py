@@ -282,12 +282,12 @@ def test_without_any_writable_folder_nothing_is_kept(
     assert cache.kernel_folder() is None
 
 
-KERNEL_OF_THE_ENGINE = f"""
+ENGINE_KERNEL = f"""
 from model.engine.cpu.kernels import cache
 assert cache.CACHE_FOLDER is None
 {KERNEL}"""
 
-KERNEL_OF_TRAINING = """
+TRAINING_KERNEL = """
 import numpy as np
 from model.training.int8 import kernels
 codes, scales = np.zeros((1, 2), np.int8), np.zeros(1, np.float32)
@@ -296,7 +296,7 @@ assert codes.tolist() == [[-127, 64]], codes
 """
 
 
-@pytest.mark.parametrize("use", [KERNEL_OF_THE_ENGINE, KERNEL_OF_TRAINING])
+@pytest.mark.parametrize("use", [ENGINE_KERNEL, TRAINING_KERNEL])
 def test_kernels_work_where_nothing_is_kept(tmp_path: Path, use: str) -> None:
     """Run in a separate process, since the folder is chosen once."""
     file = tmp_path / "kernel.py"
