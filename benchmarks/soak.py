@@ -20,7 +20,7 @@ import click
 import httpx
 
 from benchmarks.clients import ClientPool
-from benchmarks.hostile_routes import FREE, MANY, ONE, post, raw
+from benchmarks.hostile_routes import FREE, MANY_TEXTS, ONE_TEXT, post, raw
 from benchmarks.load import HOST
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
@@ -47,10 +47,10 @@ def requests() -> Iterator[bytes]:
     """Yield requests to all routes in turn, with new texts in each round."""
     for number in range(N_TEXTS):
         text = f"The old house number {number} is green. La maison {number} est verte."
-        for name, fields in ONE.items():
+        for name, fields in ONE_TEXT.items():
             if name not in WITHOUT_LENGTH:
                 yield post(name, fields(text), TIMEOUT)
-        for name, for_texts in MANY.items():
+        for name, for_texts in MANY_TEXTS.items():
             yield post(name, for_texts([f"a house {number}", text, "12.5"]), TIMEOUT)
         for name in FREE:
             if name not in WITHOUT_LENGTH:

@@ -219,7 +219,7 @@ def test_the_table_points_only_downwards() -> None:
     assert back == []
 
 
-def test_folders_import_what_the_table_says_and_nothing_else() -> None:
+def test_folders_import_only_what_the_table_allows() -> None:
     forbidden = {
         arrow: example
         for arrow, example in arrows().items()
@@ -228,7 +228,7 @@ def test_folders_import_what_the_table_says_and_nothing_else() -> None:
     assert forbidden == {}
 
 
-def test_the_table_says_no_more_than_there_is() -> None:
+def test_the_table_has_no_unused_entries() -> None:
     there = arrows()
     stale = [(row, to) for row in ROWS for to in ROWS[row].split() if (row, to) not in there]
     assert stale == []

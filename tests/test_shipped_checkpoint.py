@@ -66,7 +66,7 @@ def test_uses_terms_amid_markup_and_placeholders(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_says_a_term_where_it_belongs_and_what_it_says_anyway_as_it_does(
+def test_a_term_is_used_at_its_position_and_an_existing_translation_is_unchanged(
     client: httpx.Client, beam_size: int
 ) -> None:
     body = {"text": "The house is green.", "target": "fr", "beam_size": beam_size}
@@ -177,7 +177,7 @@ TEMPLATES = {
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("fr", "en")])
-def test_every_placeholder_comes_back_once(client: httpx.Client, source: str, target: str) -> None:
+def test_every_placeholder_is_restored_once(client: httpx.Client, source: str, target: str) -> None:
     choose = random.Random(3)
     texts = [
         template.format(*choose.sample(PLACEHOLDERS, template.count("{}")))

@@ -68,7 +68,7 @@ def test_two_builds_are_equal_under_any_umask(wheel: Path, checkout: Path, tmp_p
     assert {oct(one.external_attr >> 16 & 0o777) for one in files} == {"0o644"}
 
 
-def test_it_holds_the_packages_and_what_is_shipped_and_nothing_else(wheel: Path) -> None:
+def test_it_contains_only_the_packages_and_shipped_files(wheel: Path) -> None:
     expected = {
         f"{'app/' if folder in ('checkpoints', 'recipes') else ''}{path.relative_to(ROOT)}"
         for folder in FOLDERS

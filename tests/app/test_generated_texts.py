@@ -130,7 +130,7 @@ def test_documents_stay_well_formed(client: httpx.Client, document: str, markup:
 
 @made_up
 @given(made=sentences_with_placeholders())
-def test_placeholders_come_back_once(client: httpx.Client, made: tuple[str, list[str]]) -> None:
+def test_placeholders_are_restored_once(client: httpx.Client, made: tuple[str, list[str]]) -> None:
     sentence, placeholders = made
     [answer] = translated(client, [sentence])
     for placeholder in placeholders:

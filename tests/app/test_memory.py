@@ -59,7 +59,7 @@ def test_threads_share_few_heaps() -> None:
     assert printed(HEAPS) <= 2 * memory.ARENAS  # 15 by default; others may begin alike
 
 
-def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_done_on_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     memory._of_glibc.cache_clear()
     monkeypatch.setattr(sys, "platform", "darwin")
     memory.keep_few_heaps()

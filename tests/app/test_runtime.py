@@ -211,7 +211,7 @@ async def test_one_reload_at_a_time_and_none_before_the_start(models: Models) ->
     await lifecycle.stop()
 
 
-async def test_while_kernels_are_compiled_clients_learn_when_to_come_back(
+async def test_while_kernels_are_compiled_errors_have_the_remaining_time(
     monkeypatch: pytest.MonkeyPatch, models: Models
 ) -> None:
     lifecycle = Lifecycle(lambda: models.load(Settings(), Metrics()), Metrics())

@@ -350,7 +350,7 @@ def test_missing_models_are_reported_at_the_start(
         load_runtime(Settings.parse(**{"models": shelf} | settings), Metrics())
 
 
-def test_an_empty_shelf_says_how_to_fill_it(tmp_path: Path) -> None:
+def test_the_error_of_an_empty_shelf_describes_how_to_fill_it(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"can be served; `attend pull opus-mt-en-de DIR`"):
         load_runtime(Settings.parse(models=tmp_path), Metrics())
 

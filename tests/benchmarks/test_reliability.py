@@ -11,7 +11,7 @@ from benchmarks.options import Setup
 from benchmarks.overload import Finding, Overload
 from benchmarks.sentences import FIXTURE
 from benchmarks.server import Server, free_port, running
-from tests.benchmarks.test_load import Answering
+from tests.benchmarks.test_load import FakeServer
 
 
 def test_a_bound_is_from_above_or_from_below() -> None:
@@ -41,7 +41,7 @@ def test_p99_of_few_and_of_failures() -> None:
 @pytest.mark.parametrize("stay", [False, True])
 def test_a_pool_of_clients_counts_statuses(stay: bool) -> None:
     async def ask() -> ClientPool:
-        answering = Answering(seconds=0.005)
+        answering = FakeServer(seconds=0.005)
         server = await asyncio.start_server(answering.serve, "127.0.0.1", 0)
         requests = [request_bytes({"text": text}) for text in ("a", "refuse")]
         pool = ClientPool(server.sockets[0].getsockname()[1], requests)

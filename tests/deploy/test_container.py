@@ -71,7 +71,7 @@ def _output(*command: str, text: str = "") -> str:
         ("attend: no such folder", 1, False),
     ],
 )
-def test_the_check_fails_where_kernels_are_compiled_anew(
+def test_the_check_fails_if_kernels_are_compiled_again(
     tmp_path: Path, message: str, status: int, passes: bool
 ) -> None:
     program = tmp_path / "attend"

@@ -81,7 +81,7 @@ def test_pods_are_unprivileged() -> None:
     assert OBJECTS["NetworkPolicy"]["spec"]["egress"] == []
 
 
-def test_the_cluster_sets_no_variable_that_is_a_setting_of_ours() -> None:
+def test_the_cluster_sets_no_variable_of_the_settings() -> None:
     assert POD["enableServiceLinks"] is False  # else ATTEND_PORT=tcp://…
     assert {variable["name"] for variable in CONTAINER["env"]} <= VARIABLES
 
@@ -104,7 +104,7 @@ def test_each_probe_uses_its_own_route() -> None:
     assert set(probes.values()) == routes
 
 
-def test_prometheus_operator_reaches_the_admin_port_and_nobody_else_does() -> None:
+def test_only_prometheus_operator_reaches_the_admin_port() -> None:
     deployment, service, policy = read_yaml(MONITORING / "kustomization.yaml")["patches"]
     [container] = yaml.safe_load(deployment["patch"])["spec"]["template"]["spec"]["containers"]
     [port] = container["ports"]

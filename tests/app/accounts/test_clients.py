@@ -8,7 +8,7 @@ from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import FakeClock
 
 
-def test_without_keys_clients_are_told_apart_by_address() -> None:
+def test_without_keys_clients_are_distinguished_by_address() -> None:
     keys = Keys([])
     assert not keys.needed
     one, other = keys.client(None, "10.0.0.1"), keys.client("whatever", "10.0.0.2")
@@ -120,7 +120,7 @@ async def test_characters_are_counted_over_all_texts(serve: Serve) -> None:
     assert answers[1].headers["Retry-After"] == "12"
 
 
-async def test_holders_of_keys_have_limits_of_their_own(serve: Serve) -> None:
+async def test_each_key_has_its_own_limits(serve: Serve) -> None:
     async with serve(FakeEngine(), requests_per_minute=1, api_keys="one,two") as client:
         codes = []
         for key in ("one", "two", "one", "two"):

@@ -117,7 +117,7 @@ def test_a_folder_or_file_that_cannot_be_used_is_a_fault_of_the_setting(tmp_path
         GlossaryStore(tmp_path).open()
 
 
-def test_before_it_is_open_there_is_nothing_to_ask() -> None:
+def test_before_it_is_open_it_cannot_be_queried() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         GlossaryStore().all_of("")
 

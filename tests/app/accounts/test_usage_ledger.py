@@ -53,7 +53,7 @@ def test_the_limit_may_be_reached_but_not_passed() -> None:
     assert (ledger.used("a"), ledger.used("b")) == (10, 10)
 
 
-def test_a_month_begins_anew() -> None:
+def test_counts_restart_each_month() -> None:
     clock = Clock()
     ledger = UsageLedger(limit=10, clock=clock)
     charge(ledger, "a", 10)

@@ -38,7 +38,7 @@ def test_a_corpus_is_fetched_with_its_licence(tmp_path: Path, mirror: str) -> No
     assert CliRunner().invoke(main, [*command, "--replace"]).exit_code == 0
 
 
-def test_another_corpus_says_where_it_is_from(tmp_path: Path) -> None:
+def test_another_corpus_is_named_with_its_source(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["corpus", "get", "law", str(tmp_path)])
     assert done.exit_code == 1
     assert "cannot be fetched automatically" in done.output

@@ -84,7 +84,7 @@ def test_a_system_error_is_one_line_and_names_the_file(attend: Attend, tmp_path:
 
 
 @pytest.mark.parametrize("verb", ["train", "import"])
-def test_a_verb_that_needs_torch_says_so_where_there_is_none(verb: str) -> None:
+def test_a_verb_that_needs_torch_reports_that_it_is_missing(verb: str) -> None:
     without = "import sys\nsys.modules['torch'] = None\n" + ATTEND[-1]
     result = subprocess.run(
         [sys.executable, "-c", without, verb, "--help"],

@@ -342,7 +342,7 @@ def test_an_unknown_firefox_pair_is_reported_in_one_line(attend: Attend, registr
     ]
 
 
-def test_a_set_goes_on_after_a_model_that_fails(
+def test_a_set_continues_after_a_failed_model(
     attend: Attend, registry: Path, tmp_path: Path
 ) -> None:
     [damaged] = (registry / "en-fr").glob("model.*")

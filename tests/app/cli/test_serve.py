@@ -310,7 +310,7 @@ def test_a_reload_by_signal_and_by_the_admin_port(tiny_checkpoint: Path, tmp_pat
         assert process.wait(timeout=120) == 0
 
 
-def test_the_log_says_at_start_where_and_what_is_odd(tiny_checkpoint: Path) -> None:
+def test_the_log_of_the_start_has_the_address_and_warnings(tiny_checkpoint: Path) -> None:
     port = free_port()
     process = subprocess.Popen(
         ["bash", "-c", 'ulimit -n 64; exec "$@"', "-", ATTEND, "serve", "--checkpoint",

@@ -36,7 +36,7 @@ async def test_a_few_fit_into_one_iteration() -> None:
     assert 2 <= await most_in_an_iteration(12, SHARE / 3) <= 4
 
 
-async def test_a_cancelled_caller_delays_nobody() -> None:
+async def test_a_cancelled_caller_delays_no_other() -> None:
     waiting = [asyncio.create_task(turn_of_the_loop()) for _ in range(3)]
     waiting[0].cancel()
     waiting[1].cancel()

@@ -150,7 +150,7 @@ def test_a_footnote_keeps_its_label(markdown: str, texts: list[str]) -> None:
     assert open_markdown(made).texts == [f"Voici {text}" for text in texts]
 
 
-def test_a_definition_of_a_link_is_none_of_a_note() -> None:
+def test_a_link_definition_is_not_a_footnote() -> None:
     assert open_markdown("[a]\n\n[a]: Target\n").texts == ["a"]
 
 
@@ -187,7 +187,9 @@ def test_a_break_within_emphasis_parts_two_words(end: str) -> None:
         ("a \\& b &copy;", "© un & deux", "&copy; un \\& deux"),
     ],
 )
-def test_entities_come_back_where_they_belong(source: str, translation: str, expected: str) -> None:
+def test_entities_are_restored_at_their_positions(
+    source: str, translation: str, expected: str
+) -> None:
     opened = open_markdown(source)
     answer = Answer(translation.replace("*", ""), [], ("en", "fr"))
     written = opened.with_translations([answer])

@@ -26,7 +26,7 @@ def test_lines_that_were_filled_are_one_text() -> None:
     ]
 
 
-def test_their_translation_is_filled_anew() -> None:
+def test_their_translation_is_filled_again() -> None:
     def twice(text: str) -> str:
         return f"{text} {text}"
 

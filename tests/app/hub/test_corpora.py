@@ -39,7 +39,7 @@ def tarred(sides: tuple[list[str], list[str]]) -> bytes:
     return content.getvalue()
 
 
-def test_the_recipe_says_where_corpora_are_from() -> None:
+def test_the_recipe_names_the_sources_of_corpora() -> None:
     assert CORPORA["tatoeba"].address == "https://www.manythings.org/anki"
     assert CORPORA["tatoeba"].licence == "CC BY 2.0 FR"
     assert CORPORA["europarl"].address == "https://www.statmt.org/europarl"

@@ -63,9 +63,9 @@ def test_the_token_does_not_follow_a_redirect_to_another_host(fake: FakeHub) -> 
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "token", "message"), cases(__file__, "each_refusal_says_what_to_do")
+    ("status", "code", "token", "message"), cases(__file__, "each_refusal_names_the_next_step")
 )
-def test_each_refusal_says_what_to_do(
+def test_each_refusal_names_the_next_step(
     fake: FakeHub, status: int, code: str, token: str | None, message: str
 ) -> None:
     headers = {"X-Error-Code": code} if code else {}

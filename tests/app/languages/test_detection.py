@@ -82,7 +82,7 @@ async def test_a_process_that_died_is_replaced(process: DetectionProcess) -> Non
     assert process._child is not first
 
 
-async def test_a_process_that_dies_meanwhile_is_an_error(
+async def test_a_process_that_dies_during_a_call_is_an_error(
     process: DetectionProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:

@@ -40,7 +40,7 @@ def test_a_language_that_is_not_served_and_certain(text: str, language: str) -> 
     assert best.confidence >= CERTAIN
 
 
-def test_a_script_that_no_served_language_has_is_none_of_theirs_however_uncertain() -> None:
+def test_a_script_of_no_served_language_is_never_detected_as_one() -> None:
     candidates = EN_FR.detect("Привет")
     assert {"ru", "bg"} < {one.language for one in candidates}
     assert candidates[0].confidence < CERTAIN
@@ -48,7 +48,7 @@ def test_a_script_that_no_served_language_has_is_none_of_theirs_however_uncertai
 
 
 @pytest.mark.parametrize("text", ["", " \n", "12.50 %", "🏳️‍🌈", "?!", "\x00", "ᏣᎳᎩ"])
-def test_nothing_to_go_by(text: str) -> None:
+def test_a_text_without_letters_has_no_detected_language(text: str) -> None:
     assert EN_FR.detect(text) == []
 
 

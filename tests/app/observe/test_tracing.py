@@ -36,7 +36,7 @@ def test_an_invalid_traceparent_starts_no_trace(header: str) -> None:
     assert trace_id(header) is None
 
 
-def test_a_traceparent_names_its_trace_and_later_versions_may_say_more() -> None:
+def test_a_traceparent_names_its_trace_and_later_versions_may_have_more_fields() -> None:
     assert trace_id(PARENT) == TRACE
     assert trace_id("01" + PARENT[2:] + "-more") == TRACE
 

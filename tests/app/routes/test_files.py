@@ -255,7 +255,7 @@ async def test_a_name_is_not_a_path_and_json_is_accepted(client: Client) -> None
         ("evil.example", "https://good.example/attend/", "https://good.example/attend"),
     ],
 )
-async def test_a_host_that_is_a_name_never_comes_back(
+async def test_a_host_name_is_never_echoed(
     serve: Serve, host: str, public_url: str | None, base: str
 ) -> None:
     async with serve(FakeEngine(), public_url=public_url) as client:

@@ -306,7 +306,9 @@ async def test_a_field_of_the_native_dialect_alone_decides(client: Client) -> No
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "en"), ("fr", "fr-CA"), ("en-GB", "en")])
-async def test_target_language_texts_come_back(client: Client, source: str, target: str) -> None:
+async def test_texts_in_the_target_language_are_returned(
+    client: Client, source: str, target: str
+) -> None:
     assert await post(client, q="Bonjour", source=source, target=target) == {
         "translatedText": "Bonjour"
     }

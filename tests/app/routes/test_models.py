@@ -65,7 +65,7 @@ async def test_answers_that_need_no_key_are_made_once(
     assert unchanged.status_code == httpx.codes.NOT_MODIFIED
 
 
-async def test_metrics_are_collected_once_for_all_who_ask_at_a_time(
+async def test_metrics_are_collected_once_for_concurrent_requests(
     served: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n_times = 0

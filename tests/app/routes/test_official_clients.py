@@ -133,7 +133,7 @@ class TestDeepL:
         assert (usage.character.count, usage.character.limit) == (30, 30)
         assert usage.any_limit_reached
 
-    def test_comes_back_when_the_queue_was_full(self, tiny_checkpoint: Path) -> None:
+    def test_retries_when_the_queue_is_full(self, tiny_checkpoint: Path) -> None:
         engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
         with listening(engine, tiny_checkpoint, max_concurrent_requests=1) as url:
             occupied = _occupy(url, engine)

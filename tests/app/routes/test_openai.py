@@ -10,7 +10,7 @@ from app.wire.dialects.openai import named_target
 from tests.app.asking import content, native_text
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.routes.test_translate_stream import Breaking
+from tests.app.routes.test_translate_stream import FailingEngine
 
 CHAT = "/v1/chat/completions"
 ENGLISH = "My sister bought a new house in the old town."
@@ -78,7 +78,7 @@ async def test_a_stream_has_the_text_in_chunks(client: Client) -> None:
 
 
 async def test_a_failure_within_a_stream_is_an_event(serve: Serve) -> None:
-    engine = Breaking(n_steps=3)
+    engine = FailingEngine(n_steps=3)
     async with serve(engine) as client:
         engine.broken = True
         body = chat(None, ENGLISH, model="attend-fr", stream=True)

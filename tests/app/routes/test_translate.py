@@ -77,7 +77,7 @@ async def test_a_text_names_its_target(
 @pytest.mark.parametrize(
     "text", cases(__file__, "where_nothing_is_to_translate_the_text_comes_back")
 )
-async def test_texts_without_words_come_back(served: Client, text: str) -> None:
+async def test_texts_without_words_are_returned(served: Client, text: str) -> None:
     answer = await answered(served, text=[text, "cat"], target="fr", attention=True)
     nothing = answer["translations"][0]
     assert nothing["text"] == text
@@ -302,7 +302,7 @@ async def test_sentence_boundaries_can_be_chosen(served: Client) -> None:
     assert " ".join(pieces) == long.strip()
 
 
-async def test_placeholders_come_back_and_tokens_point_at_them(served: Client) -> None:
+async def test_placeholders_are_restored_and_have_token_spans(served: Client) -> None:
     text = "The cat https://x.org/a {{n}} and %1$s. See <x1/> the dog"
     answer = await answered(
         served, text=text, target="fr", max_target_tokens=12, attention=True, alternatives=1

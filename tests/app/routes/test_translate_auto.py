@@ -31,7 +31,7 @@ async def test_texts_of_one_list_go_in_different_directions(served: Client) -> N
     assert answer["usage"]["characters"] == sum(map(len, texts))
 
 
-async def test_a_text_in_its_target_language_comes_back_as_it_is(served: Client) -> None:
+async def test_a_text_in_its_target_language_is_returned_unchanged(served: Client) -> None:
     answer = await answered(
         served, text=[FR, EN], source="auto", target="fr-CA", alternatives=1, alignment=True
     )

@@ -32,7 +32,7 @@ def tags(document: str, markup: Format) -> Counter[str]:
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-async def test_every_tag_comes_back_once(served: Client, markup: Format) -> None:
+async def test_every_tag_is_restored_once(served: Client, markup: Format) -> None:
     answers = await translated(
         served, text=[DOCUMENT, "The house"], format=markup, alternatives=1, max_target_tokens=20
     )

@@ -162,7 +162,7 @@ async def test_each_request_reports_its_own_waiting_time() -> None:
     assert times == [(3, 5), (1, 5), (0, 1)]
 
 
-async def test_nobody_waits_for_the_other_lane() -> None:
+async def test_no_request_waits_for_the_other_lane() -> None:
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, cache_bytes=CACHE_BYTES) as scheduler:
 

@@ -61,7 +61,7 @@ def test_several_are_found_and_none_else() -> None:
     assert try_all(set(range(5)), 5)[1] == set(range(5))
 
 
-def test_sentences_that_left_meanwhile_are_not_tried() -> None:
+def test_sentences_that_left_are_not_tried() -> None:
     bisection = Bisection()
     bisection.suspect([1, 2, 3, 4])
     present = {1, 4}
@@ -83,14 +83,14 @@ def test_a_trial_is_over_when_all_of_it_has_ended() -> None:
     assert not bisection
 
 
-def test_nothing_is_known_before_anything_is_finished() -> None:
+def test_the_pace_is_unknown_before_the_first_sentence_is_finished() -> None:
     throughput = Throughput()
     assert throughput.seconds_per_token == 0
     throughput.worked(5)
     assert throughput.seconds_per_token == 0
 
 
-def test_steps_that_finish_nothing_count_towards_the_next_that_does() -> None:
+def test_steps_without_finished_sentences_count_towards_the_next_one() -> None:
     throughput = Throughput()
     throughput.worked(1)
     throughput.worked(1)

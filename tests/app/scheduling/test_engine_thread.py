@@ -117,7 +117,7 @@ async def test_requests_that_wait_for_a_failing_engine_are_answered() -> None:
 
 
 @pytest.mark.parametrize("n_waiting", [0, 2])
-async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: int) -> None:
+async def test_an_explanation_without_an_engine_to_run_it_fails(n_waiting: int) -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         for _ in range(MAX_RESTARTS):
@@ -230,7 +230,7 @@ async def test_a_sentence_whose_deadline_has_passed_never_enters_the_engine() ->
     assert engine.admitted == [[11], [15]]
 
 
-async def test_newcomers_hold_up_those_in_flight_by_a_bounded_number_of_tokens() -> None:
+async def test_new_jobs_delay_those_in_flight_by_a_bounded_number_of_tokens() -> None:
     engine = FakeEngine(n_steps=9, gate=threading.Semaphore(0))
     half = MAX_JOINING_TOKENS // 2
     async with running(engine) as scheduler:
@@ -348,7 +348,7 @@ async def test_the_bulk_lane_leaves_capacity_for_the_other(beam_size: int) -> No
     assert engine.admitted[1][0] == 11
 
 
-async def test_a_list_that_has_its_share_holds_back_no_single_sentence() -> None:
+async def test_a_list_with_its_share_does_not_delay_single_sentences() -> None:
     [engine] = gated(1, n_steps=2)
     async with running(engine) as scheduler:
         sources = [sentence(name) for name in range(1000, 1000 + 2 * BULK_ROWS)]

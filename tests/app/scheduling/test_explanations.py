@@ -44,7 +44,7 @@ def test_pairs_are_scored_in_order_and_in_full_turns(lengths: list[tuple[int, in
         assert sum(turn) + following[0] > TURN_TOKENS
 
 
-async def test_nothing_to_score_is_no_turn() -> None:
+async def test_an_empty_list_takes_no_turn() -> None:
     engine = Scoring()
     async with running(engine) as scheduler:
         assert await scheduler.explanations.score([], OPTIONS) == []

@@ -166,7 +166,9 @@ def test_new_requests_do_not_change_the_head_of_a_lane(
     st.integers(1, QUANTUM),
     st.lists(st.lists(interactive, max_size=3), max_size=100),
 )
-def test_newcomers_wait_once(before: list[Item], n_tokens: int, arrivals: list[list[Item]]) -> None:
+def test_new_requests_wait_once(
+    before: list[Item], n_tokens: int, arrivals: list[list[Item]]
+) -> None:
     waiting = queue(*before)
     newcomer = Item("new", n_tokens=n_tokens)
     waiting.add(newcomer)

@@ -93,7 +93,7 @@ async def test_several_poisoned_sentences_are_each_found(monkeypatch: pytest.Mon
         assert scheduler.load == IDLE
 
 
-async def test_newcomers_wait_until_the_suspects_are_tried_and_those_cancelled_are_not() -> None:
+async def test_new_jobs_wait_until_the_suspects_are_tried_except_cancelled_ones() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 1) as (scheduler, first):
         tasks = {name: submit(scheduler, name) for name in (11, DISASTER, 12, 14)}
@@ -154,7 +154,7 @@ async def test_numbers_that_are_not_finite_fail_their_request_alone() -> None:
         assert of(series, "attend_engine_failures_total", kind="not-finite") == 1
 
 
-async def test_a_thread_that_dies_loses_what_is_in_flight_and_begins_anew_once() -> None:
+async def test_a_thread_that_dies_loses_jobs_in_flight_and_is_restarted_once() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0), n_slots=2)
     async with running(engine) as scheduler:
         lost = [submit(scheduler, 11), submit(scheduler, COLLAPSE)]

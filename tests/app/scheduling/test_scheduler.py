@@ -225,7 +225,7 @@ async def test_a_burst_is_spread_evenly(n_engines: int, n_sentences: int, maximu
     assert max(sum(map(len, engine.admitted)) for engine in engines) == maximum
 
 
-async def test_a_busy_engine_leaves_a_newcomer_to_an_idle_one() -> None:
+async def test_a_busy_engine_leaves_a_new_request_to_an_idle_one() -> None:
     engines = gated(2, n_steps=3)
     async with running(*engines) as scheduler:
         first = submit(scheduler, 11)

@@ -28,7 +28,7 @@ def test_stored_answers_are_found(source_ids: tuple[int, ...], kept: list[Hypoth
     assert cache.get(list(source_ids), SearchOptions()) == kept
 
 
-def test_every_option_tells_answers_apart() -> None:
+def test_every_option_distinguishes_answers() -> None:
     cache = SentenceCache(1_000_000)
     different = [
         OPTIONS,

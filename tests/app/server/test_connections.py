@@ -259,7 +259,7 @@ async def test_a_head_that_cannot_be_read_is_refused_and_no_other(
     assert "Traceback" not in caplog.text
 
 
-async def test_a_refused_client_that_goes_on_sending_is_read_for_a_moment_and_closed() -> None:
+async def test_a_refused_client_that_keeps_sending_is_read_briefly_and_closed() -> None:
     async with serving() as served:
         connection = await served.connect(b"GET /" + b"a" * 100_000)
         began = time.monotonic()

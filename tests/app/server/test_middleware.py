@@ -59,7 +59,9 @@ async def test_the_admin_port_has_no_cors(client: Client) -> None:
 
 
 @pytest.mark.parametrize("origins", ["https://other.example, " + ORIGIN, "*"])
-async def test_origins_that_are_set_may_ask_and_read_errors_too(serve: Serve, origins: str) -> None:
+async def test_configured_origins_may_send_requests_and_read_errors(
+    serve: Serve, origins: str
+) -> None:
     async with serve(FakeEngine(), cors_origins=origins) as client:
         allowed = await preflight(client)
         failed = await client.post("/translate", json={}, headers={"Origin": ORIGIN})

@@ -126,7 +126,7 @@ async def test_a_request_id_is_echoed(client: Client) -> None:
     assert response.headers["X-Request-ID"] == given
 
 
-async def test_a_failed_start_that_nobody_handles_is_logged(tmp_path: Path, logged: Logged) -> None:
+async def test_an_unhandled_failure_at_the_start_is_logged(tmp_path: Path, logged: Logged) -> None:
     app = create_app(Settings.parse(checkpoint=tmp_path / "missing"))
     lines: list[dict[str, Any]] = []
     async with app.router.lifespan_context(app):

@@ -102,9 +102,7 @@ async def test_slow_readers_get_everything(path: bytes, monkeypatch: pytest.Monk
         writer.close()
 
 
-async def test_the_slowest_readers_are_disconnected_and_a_single_answer_may_be_of_any_length() -> (
-    None
-):
+async def test_the_slowest_readers_are_disconnected_and_a_single_answer_has_any_length() -> None:
     async with serving(limits(10, max_unsent_bytes=3 * LARGE)) as (_, server, port):
         writers = []
         for _ in range(8):

@@ -97,7 +97,7 @@ async def test_a_model_is_loaded_on_demand_and_only_once() -> None:
     assert first.stopped == 1
 
 
-async def test_the_least_recently_used_goes_within_the_limit() -> None:
+async def test_the_least_recently_used_model_is_unloaded_within_the_limit() -> None:
     (a, b, c), loaders = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
     await use(a)
@@ -112,7 +112,9 @@ async def test_the_least_recently_used_goes_within_the_limit() -> None:
     assert len(loaders[1].made) == 2
 
 
-async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_preferred() -> None:
+async def test_models_in_use_finish_before_they_are_unloaded_and_unused_ones_are_preferred() -> (
+    None
+):
     (a, b, c), loaders = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
     async with Lease([a], DEADLINE) as used:
@@ -430,7 +432,7 @@ async def test_a_lease_of_several_models_takes_the_first_that_loads() -> None:
     await shelf.stop()
 
 
-async def test_a_model_that_nobody_uses_goes_after_a_time() -> None:
+async def test_an_unused_model_is_unloaded_after_a_time() -> None:
     (a, b, pinned), loaders = slots(3)
     pinned.pinned = True
     shelf = Shelf([a, b, pinned], max_idle=0.1)

@@ -26,7 +26,7 @@ def test_terms_are_found_as_whole_words() -> None:
     assert found("de l'eau", entries) == [("l'eau", "water")]
 
 
-def test_the_longer_term_goes_first_and_none_is_within_another() -> None:
+def test_the_longer_term_has_precedence_and_none_is_within_another() -> None:
     entries = {"card": "carte", "credit card": "carte bleue", "card game": "jeu de cartes"}
     text = "A credit card game, a card game and a card"
     assert found(text, entries) == [
@@ -74,7 +74,7 @@ def test_terms_do_not_overlap_other_spans() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n", "…"])
-def test_nothing_is_found_in_nothing(text: str) -> None:
+def test_an_empty_text_or_glossary_has_no_terms(text: str) -> None:
     assert found(text, {"cat": "chat"}) == []
     assert not Glossary({})
     assert list(Glossary({}).find("cat")) == []

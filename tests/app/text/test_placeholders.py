@@ -24,8 +24,8 @@ def test_a_placeholder_is_found_whole(placeholder: str, before: str, behind: str
     assert found(before + placeholder + behind) == [placeholder]
 
 
-@pytest.mark.parametrize("text", cases(__file__, "prose_holds_none"))
-def test_prose_holds_none(text: str) -> None:
+@pytest.mark.parametrize("text", cases(__file__, "prose_has_no_placeholders"))
+def test_prose_has_no_placeholders(text: str) -> None:
     assert found(text) == []
 
 

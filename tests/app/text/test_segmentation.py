@@ -52,7 +52,7 @@ def test_segments_do_not_end_in_protected_spans(
 
 @pytest.mark.parametrize("space", ["\xa0", "\u202f", "\u2003", "\u3000"])
 @pytest.mark.parametrize("language", ["en", "fr", "el", "xx"])
-def test_a_wide_space_before_a_full_stop_ends_nothing_early(space: str, language: str) -> None:
+def test_a_wide_space_before_a_full_stop_does_not_end_a_sentence(space: str, language: str) -> None:
     text = f"Le plan B{space}. Voilà le plan{space}B{space}{space}. C'est dit{space}!"
     assert "".join(cut(text, language)).replace(" ", "") == text.replace(" ", "")
 

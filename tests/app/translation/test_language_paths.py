@@ -66,7 +66,7 @@ async def test_a_text_in_its_target_has_no_model_but_the_name_of_one() -> None:
     assert (found.path.models, found.path.directions, found.path.name) == ((), [], "en-fr")
 
 
-async def test_every_text_goes_its_own_way() -> None:
+async def test_every_text_has_its_own_path() -> None:
     assert await chains("de", "fr", "en", "de", "fr") == [
         ("fr", "en", "de"), ("en", "de"), ("de",), ("fr", "en", "de"),
     ]  # fmt: skip

@@ -41,7 +41,7 @@ async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bu
 
 
 @pytest.mark.parametrize("n_characters", [MAX_INLINE_CHARACTERS, MAX_INLINE_CHARACTERS + 1])
-async def test_long_texts_are_tokenised_beside_the_event_loop(
+async def test_long_texts_are_tokenised_outside_the_event_loop(
     serve: Serve, n_characters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve(FakeEngine()) as client:
@@ -65,7 +65,7 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
     ("path", "field"),
     [("/translate", "json"), ("/explain", "json"), ("/translate", "terms"), ("/v2/document", "")],
 )
-async def test_large_glossaries_are_read_beside_the_event_loop(
+async def test_large_glossaries_are_read_outside_the_event_loop(
     serve: Serve, path: str, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files are always processed in threads."""

@@ -48,7 +48,7 @@ def test_the_request_changes_the_processors_of_the_checkpoint(tiny_checkpoint: P
 
 @pytest.mark.parametrize("requested", [None, False, True])
 @pytest.mark.parametrize("default", [None, False, True])
-def test_the_request_or_else_the_checkpoint_says_whether_the_shortlist_is_used(
+def test_the_request_or_else_the_checkpoint_decides_whether_the_shortlist_is_used(
     tiny_checkpoint: Path, default: bool | None, requested: bool | None
 ) -> None:
     config = read_config(tiny_checkpoint).model_copy(update={"shortlist": default})

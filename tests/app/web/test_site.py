@@ -89,7 +89,7 @@ def test_every_file_is_loaded_by_another() -> None:
             assert any(re.search(rf"[/}}]{re.escape(name)}", text) for text in texts.values()), name
 
 
-def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
+def test_no_code_is_inline_or_from_another_host() -> None:
     for path in FILES:
         text = path.read_text("utf-8")
         if path.suffix == ".html":

@@ -108,7 +108,7 @@ async def test_a_faulty_field_is_named(
 
 
 @pytest.mark.parametrize("body", ["{}", "[]", "3", "null", f'"{SECRET}"', '{"\\ud800": 1}'])
-async def test_json_that_is_no_request(client: Client, body: str) -> None:
+async def test_json_that_is_not_a_request(client: Client, body: str) -> None:
     response = await client.post("/translate", content=body)
     assert problem(response, 422, "invalid-request")["errors"]
 
@@ -178,7 +178,9 @@ async def test_a_body_of_another_type(
 
 
 @pytest.mark.parametrize("announced", ["-1", "1e3", "9" * 5000, "²"])
-async def test_an_absurd_content_length_is_no_server_error(client: Client, announced: str) -> None:
+async def test_an_absurd_content_length_is_not_a_server_error(
+    client: Client, announced: str
+) -> None:
     response = await client.post(
         "/translate",
         content=b'{"text": "a", "target": "fr"}',

@@ -116,7 +116,7 @@ def test_half_precision_weights_are_read_as_the_float32_of_the_same_value(
         assert torch.equal(tensor, halves[name].float())
 
 
-def test_a_folder_holds_what_its_format_says(saved: Path) -> None:
+def test_a_folder_has_the_files_of_its_format(saved: Path) -> None:
     assert sorted(path.name for path in saved.iterdir()) == FILES
     assert (saved / "CARD.md").read_text(encoding="utf-8") == "# A card, naïve\n"
     assert json.loads((saved / "training.json").read_text()) == {"step": 7}

@@ -124,7 +124,7 @@ def test_behind_a_term_no_letter_follows(make_confident_model: MakeModel) -> Non
         assert search(model, options, edges(before=range(12))) == search(model, options)
 
 
-def test_a_glued_wording_stands_behind_what_is_no_letter(make_confident_model: MakeModel) -> None:
+def test_a_glued_wording_follows_no_letter(make_confident_model: MakeModel) -> None:
     """Where the glued wording alone has any probability, it is taken behind token 3 alone."""
     model = make_confident_model(seed=1, eos_bias=0.0)
     assert model.output.bias is not None
@@ -138,7 +138,7 @@ def test_a_glued_wording_stands_behind_what_is_no_letter(make_confident_model: M
     assert any(pair == (3, 4) for pair in itertools.pairwise(found.ids))
 
 
-def test_a_wording_for_the_beginning_stands_there_alone(make_confident_model: MakeModel) -> None:
+def test_a_wording_for_the_beginning_occurs_only_there(make_confident_model: MakeModel) -> None:
     model = make_confident_model(seed=2, eos_bias=0.0)
     assert model.output.bias is not None
     with torch.no_grad():

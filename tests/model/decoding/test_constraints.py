@@ -19,7 +19,7 @@ def term(*ids: int) -> Constraint:
     return Constraint((Wording(ids),))
 
 
-def test_a_term_takes_the_tokens_of_its_shortest_wording_that_goes_anywhere() -> None:
+def test_a_term_reserves_the_tokens_of_its_shortest_unrestricted_wording() -> None:
     wordings = (Wording((1,), FIRST), Wording((1, 2, 3)), Wording((4, 5)), Wording((6,), GLUED))
     assert Constraint(wordings).n_tokens == 2
 
@@ -38,7 +38,7 @@ def test_a_wording_has_a_token() -> None:
         Wording(())
 
 
-def test_as_many_as_the_limit_holds_equal_ones_beside_each_other() -> None:
+def test_terms_fill_the_limit_with_equal_ones_adjacent() -> None:
     long, short, other = term(1, 2, 3), term(4), term(5, 6)
     assert fitting([long, short, long, other], 9) == (long, long, short, other)
     assert fitting([long, short, long, other], 8) == (long, long, short)

@@ -19,7 +19,7 @@ def spelt(
     return {one.where: ("".join(map(tokenizer.piece, one.ids)), one) for one in constraint.wordings}
 
 
-def test_a_word_begins_with_a_space_or_behind_what_is_no_letter(tokenizer: Tokenizer) -> None:
+def test_a_word_begins_with_a_space_or_follows_no_letter(tokenizer: Tokenizer) -> None:
     found = spelt(tokenizer, "chien brun")
     assert {where: pieces for where, (pieces, _) in found.items()} == {
         ANYWHERE: "▁chien▁brun", GLUED: "chien▁brun",

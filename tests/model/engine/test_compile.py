@@ -102,7 +102,7 @@ def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert done == ["int8", "float32"]
 
 
-def test_without_a_cache_kernels_are_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cache_kernels_are_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     monkeypatch.setattr(compiling, "CACHE_FOLDER", None)
     monkeypatch.setattr(compiling, "compile_kernels", done.append)

@@ -40,7 +40,9 @@ def engine(config: TransformerConfig, precision: str, folder: Path) -> CpuEngine
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_the_forecast_is_what_an_engine_holds(name: str, precision: str, tmp_path: Path) -> None:
+def test_the_forecast_is_what_an_engine_allocates(
+    name: str, precision: str, tmp_path: Path
+) -> None:
     config = CONFIGS[name]
     held = engine(config, precision, tmp_path).memory
     forecast = expected_bytes(config, "fp32" if precision == "fp32" else "auto", 2)
@@ -50,7 +52,9 @@ def test_the_forecast_is_what_an_engine_holds(name: str, precision: str, tmp_pat
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_the_forecast_is_what_a_torch_engine_holds(name: str, precision: PrecisionChoice) -> None:
+def test_the_forecast_is_what_a_torch_engine_allocates(
+    name: str, precision: PrecisionChoice
+) -> None:
     config = CONFIGS[name]
     model = Transformer(config).to(dtype_of(precision, "cpu"))
     forecast = expected_bytes(config, precision, 2, ("cpu",))

@@ -207,7 +207,7 @@ def test_a_caller_that_stops_early_leaves_empty_engines(n_engines: int) -> None:
     assert len(list(run_jobs(engines, map(job, range(5))))) == 5  # and usable ones
 
 
-def test_an_engine_that_lingers_is_interrupted_for_newcomers_and_for_the_end() -> None:
+def test_a_lingering_engine_is_interrupted_for_new_jobs_and_at_the_end() -> None:
     engines = [Countdown(lingers=True), Countdown(lingers=True)]
     jobs = (job(index, 1) for index in count())
     found = run_jobs(engines, jobs, window=8)

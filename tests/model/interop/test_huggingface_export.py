@@ -265,7 +265,7 @@ def test_a_damaged_export_is_reported_in_one_line(
         import_marian(tmp_path / "theirs", tmp_path / "back")
 
 
-def test_a_bias_of_zero_comes_back(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_bias_of_zero_is_restored(tokenizer: Tokenizer, tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "ours", tokenizer, output_bias=True)
     bias = load_file(folder / "model.safetensors")["output.bias"]
     change_tensors(folder, {"output.bias": torch.zeros_like(bias)})

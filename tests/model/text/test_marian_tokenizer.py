@@ -147,7 +147,7 @@ def test_every_produced_piece_has_its_span_in_the_text(ids: list[int]) -> None:
     assert end == len(text)
 
 
-def test_text_comes_back() -> None:
+def test_text_is_restored() -> None:
     text = "il fait beau"
     ids = json.loads(files()["vocab.json"])
     processor = sentencepiece.SentencePieceProcessor()

@@ -77,7 +77,7 @@ def test_the_start_token_may_be_padding() -> None:
     assert TransformerConfig(start_id=0, pad_id=0).start_id == 0
 
 
-def test_the_decoder_is_as_the_encoder_unless_it_says_otherwise() -> None:
+def test_the_decoder_has_the_shape_of_the_encoder_by_default() -> None:
     same = TransformerConfig(n_heads=4, d_ff=64)
     assert (same.n_heads_of_decoder, same.d_ff_of_decoder) == (4, 64)
     other = TransformerConfig(n_heads=4, d_ff=64, decoder_n_heads=2, decoder_d_ff=32)

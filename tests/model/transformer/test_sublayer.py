@@ -15,7 +15,7 @@ def test_post_norm_normalises_the_residual_sum() -> None:
     torch.testing.assert_close(Sublayer(8, "post", dropout=0.0)(x, double), expected)
 
 
-def test_pre_norm_normalises_what_goes_in() -> None:
+def test_pre_norm_normalises_the_input() -> None:
     x = torch.randn(2, 3, 8)
     expected = x + 2 * functional.layer_norm(x, (8,))
     torch.testing.assert_close(Sublayer(8, "pre", dropout=0.0)(x, double), expected)

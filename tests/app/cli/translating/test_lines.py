@@ -30,7 +30,7 @@ def test_lines_by_hand(content: bytes, lines: list[str]) -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n", codec="utf-8"))))
-def test_lines_come_back_as_they_were_joined(lines: list[str]) -> None:
+def test_lines_are_split_as_they_were_joined(lines: list[str]) -> None:
     assert lines_of("".join(line + "\n" for line in lines).encode()) == lines
 
 

@@ -171,7 +171,7 @@ def test_every_format_has_the_limits(suffix: str, xml: str, reason: str) -> None
 
 
 @pytest.mark.parametrize("suffix", PARTS)
-def test_files_that_are_no_archives_of_the_format(suffix: str) -> None:
+def test_files_that_are_not_archives_of_the_format(suffix: str) -> None:
     for data in (b"PK\x03\x04", b"", archive({"a.txt": "x"}), sample_archive(suffix)[:-9]):
         with pytest.raises(UnreadableFileError, match=r"missing|damaged"):
             FORMATS[suffix].open(data)

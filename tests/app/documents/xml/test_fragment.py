@@ -11,7 +11,7 @@ NAMES = Vocabulary(
 )  # fmt: skip
 
 
-def test_parts_set_aside_come_back_at_their_positions() -> None:
+def test_parts_set_aside_are_restored_at_their_positions() -> None:
     xml = (
         "<a>x<p>one <i>two</i><box><p>three</p></box> <f>4</f> five<br/>six</p>"
         '<deleted><p>not this</p></deleted><p>and <i translate="no">Seven</i></p></a>'

@@ -109,7 +109,7 @@ def test_the_tags_and_texts_of_a_paragraph_are_limited(monkeypatch: pytest.Monke
         open_word(word_file(run("a") * 30))
 
 
-def test_formatting_goes_with_its_words() -> None:
+def test_formatting_follows_its_words() -> None:
     paragraph = run("The ") + run("red", BOLD) + run(" car")
     [text] = (opened := open_word(word_file(paragraph))).texts
     words = {"The": "La", "red": "rouge", "car": "voiture"}

@@ -56,7 +56,7 @@ async def test_from_creation_to_deletion(client: Client) -> None:
         refusal(response, 404, "message")
 
 
-async def test_a_form_and_csv_do_as_well(client: Client) -> None:
+async def test_a_form_and_csv_are_accepted(client: Client) -> None:
     form = HOMES | {"entries": '"house, big",demeure', "entries_format": "csv"}
     made = await client.post("/v2/glossaries", data=form)
     assert made.status_code == httpx.codes.CREATED

@@ -156,7 +156,7 @@ async def test_a_fault_is_a_400_by_name(
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"3", b"", b'{"text": "\xff"}'])
-async def test_a_body_that_is_no_request(client: Client, content: bytes) -> None:
+async def test_a_body_that_is_not_a_request(client: Client, content: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     response = await client.post("/v2/translate", headers=headers, content=content)
     assert refusal(response, 400, "message")
@@ -252,7 +252,7 @@ async def test_model_types(
     assert answer["model_type_used"] == used
 
 
-async def test_a_text_in_its_target_language_comes_back(client: Client) -> None:
+async def test_a_text_in_its_target_language_is_returned(client: Client) -> None:
     [answer] = await post(client, text="cat", target_lang="EN-GB")
     assert answer == {"detected_source_language": "EN", "text": "cat"}
 

@@ -123,7 +123,7 @@ async def test_usage_is_kept_over_a_restart(serve: Serve, tmp_path: Path) -> Non
             assert (await client.get("/v2/usage")).json()["character_count"] == count
 
 
-async def test_the_holders_of_keys_take_turns(serve: Serve) -> None:
+async def test_keys_take_turns(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine, api_keys=KEYS) as client:
         engine.in_step.clear()

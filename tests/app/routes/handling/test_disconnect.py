@@ -32,7 +32,7 @@ async def test_exceptions_of_the_work_are_raised() -> None:
         await while_connected(Client().request, work())
 
 
-async def test_a_client_that_leaves_ends_the_work_and_nothing_else() -> None:
+async def test_a_client_that_leaves_ends_only_its_work() -> None:
     client, ended = Client(), asyncio.Event()
 
     async def work() -> None:
@@ -50,7 +50,7 @@ async def test_a_client_that_leaves_ends_the_work_and_nothing_else() -> None:
     assert not task.cancelling()
 
 
-async def test_a_client_that_leaves_as_the_work_ends_does_no_harm() -> None:
+async def test_a_client_may_leave_as_the_work_ends() -> None:
     client = Client()
 
     async def work() -> int:

@@ -89,7 +89,7 @@ async def test_the_position_of_invalid_utf_8_is_that_in_the_body(n_before: int) 
 
 
 @pytest.mark.parametrize("text", ["\ud800" * 50_000, "a" * 100_000])
-async def test_others_work_while_surrogates_are_decoded_and_before_the_caller_goes_on(
+async def test_others_run_while_surrogates_are_decoded_and_before_the_caller_continues(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(coroutines, "SHARE", 0)

@@ -28,7 +28,7 @@ def test_times_in_words(text: str, language: str, time: tuple[int, int]) -> None
 
 
 @pytest.mark.parametrize("text", ["half of the 7", "past seven", "sept heures", "ten to one odds?"])
-def test_other_words_are_no_times(text: str) -> None:
+def test_other_words_are_not_times(text: str) -> None:
     found = [(one.hour, one.minute) for one in worded_times(text, "en")]
     assert found in ([], [(12, 50)])
 

@@ -88,7 +88,7 @@ def test_only_a_power_of_ten_behind_an_amount_keeps_its_sign_in_front(word: str)
         ("1 000 000 000", "af", "en", "1 000 000 000"),  # a telephone number may be written so
     ],
 )
-def test_groups_before_decimals_are_no_telephone_number(
+def test_groups_before_decimals_are_not_a_telephone_number(
     text: str, source: str, target: str, written: str
 ) -> None:
     assert rewritten(text, source, target) == written
@@ -112,7 +112,7 @@ def test_letters_around_a_number_stay_outside() -> None:
     st.sampled_from(LANGUAGES),
     st.sampled_from(LANGUAGES),
 )
-def test_the_value_stays_the_same_and_comes_back(
+def test_the_value_is_unchanged_and_restored(
     whole: int, part: int, source: str, target: str
 ) -> None:
     here = convention_of(source)

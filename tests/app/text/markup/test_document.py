@@ -129,7 +129,7 @@ def linked(text: str, answer: str, pairs: dict[str, str]) -> Answer:
     )
 
 
-def test_a_guess_counts_where_nothing_is_known() -> None:
+def test_a_guess_is_used_if_nothing_is_known() -> None:
     opened = MarkupDocument("<b>The</b> <i>red</i> <u>car</u>", "html")
     [text] = opened.texts
     answer = "voiture rouge"

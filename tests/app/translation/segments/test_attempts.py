@@ -98,7 +98,7 @@ SENTENCE = "The cat sees the dog."
 TERMS = {"cat": "matou", "dog": "toutou"}
 
 
-def test_terms_that_are_translated_so_anyway_are_no_constraints(codec: TextCodec) -> None:
+def test_terms_that_the_free_translation_has_are_not_constraints(codec: TextCodec) -> None:
     text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
     [free] = searched(text, codec, [["Le chat voit le chien.", "Le matou voit le toutou."]])
     assert free.options.constraints == ()
@@ -222,7 +222,7 @@ async def test_a_late_retry_leaves_the_first_answer(codec: TextCodec, is_live: b
 @pytest.mark.parametrize(
     "foreign", ["привет", "😀 👍🏽", "👨‍👩‍👧", "日本語", "\ufffd", "½"],
 )  # fmt: skip
-def test_unreadable_characters_come_back(codec: TextCodec, foreign: str) -> None:
+def test_unreadable_characters_are_restored(codec: TextCodec, foreign: str) -> None:
     text = SegmentedText(f"The {foreign} cat", reading(codec))
     read = settle(text, codec, {"The {name} cat": "le {name} chat"})
     assert read == ["The {name} cat"]

@@ -83,7 +83,7 @@ def test_a_lost_placeholder_is_tried_again_and_then_left_out(codec: TextCodec) -
     assert text.answer().after == "le chien {{a}} sees https://x.org aujourd'hui."
 
 
-def test_lost_words_beside_a_placeholder_are_looked_for_again(codec: TextCodec) -> None:
+def test_lost_words_beside_a_placeholder_are_retried(codec: TextCodec) -> None:
     text = segmented("The dog {x}.", codec)
     [segment] = text.pending()
     segment.settle([hypothesis_of("{name}.", codec), hypothesis_of("chien {name}.", codec)])
@@ -192,7 +192,7 @@ def test_tokens_are_placed_in_the_text_as_sent(codec: TextCodec) -> None:
     forgets=st.integers(0, 3),
     split=st.sampled_from(["sentences", "nonewlines", "off"]),
 )  # fmt: skip
-def test_each_placeholder_comes_back_once_for_any_output(
+def test_each_placeholder_is_restored_once_for_any_output(
     codec: TextCodec, text: str, forgets: int, split: Split
 ) -> None:
     through = segmented(text, codec, split)

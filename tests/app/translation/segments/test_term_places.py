@@ -65,14 +65,14 @@ def test_a_term_instead_of_a_wrong_word() -> None:
     assert not is_in_place(terms, "The dog sleeps.", "The dog is mutt.", "The mutt sleeps.")
 
 
-def test_an_added_term_may_say_what_the_free_translation_left_out() -> None:
+def test_an_added_term_may_replace_an_omission_of_the_free_translation() -> None:
     terms = list(Glossary({"stolen": "volée"}).find("He had his car stolen there."))
     free, found = "Il a eu sa voiture là.", "Il a eu sa voiture volée là."
     assert is_in_place(terms, free, found, found)
     assert not is_in_place(terms, free, "Il a eu sa voiture là volée.", found)
 
 
-def test_a_term_that_is_translated_so_anyway_may_be_anywhere(terms: list[Term]) -> None:
+def test_a_term_of_the_free_translation_may_be_anywhere(terms: list[Term]) -> None:
     translation = "J'aime le matou et le clébard."
     assert is_in_place(
         terms, "J'aime matou et le clébard.", "Clébard et matou aiment.", translation
@@ -91,7 +91,7 @@ def test_similarity_is_of_words_in_order() -> None:
     assert similarity(FREE, "J'aime le matou.") > similarity(FREE, "Un matou !")
 
 
-def test_a_word_of_the_source_term_beside_the_target_says_it_twice() -> None:
+def test_a_word_of_the_source_term_beside_the_target_is_a_repetition() -> None:
     source = "He works for Acme Inc. today."
     terms = list(Glossary({"Acme Inc.": "Acme SARL"}).find(source))
     assert has_source_word(terms, source, "Il travaille pour Acme SARL Inc. ce jour.")

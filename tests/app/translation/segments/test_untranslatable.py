@@ -44,12 +44,12 @@ def test_readable_characters_are_left_to_the_model(unknown: UnknownCharacters) -
         assert found_in(text, unknown).spans == []
 
 
-def test_with_a_placeholder_beside_it_it_is_one(unknown: UnknownCharacters) -> None:
+def test_an_adjacent_placeholder_is_joined_with_it(unknown: UnknownCharacters) -> None:
     text = "the {name} 👋 cat"
     assert [span.of(text) for span in found_in(text, unknown).spans] == ["{name} 👋"]
 
 
-def test_segmentation_looks_into_nothing_but_what_it_strips(unknown: UnknownCharacters) -> None:
+def test_segmentation_depends_only_on_stripped_characters(unknown: UnknownCharacters) -> None:
     text = "the 😀 привет 3️⃣ dog"
     kept = found_in(text, unknown)
     assert [span.of(text) for span in kept.masked] == ["😀 привет 3️⃣"]

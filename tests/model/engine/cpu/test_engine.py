@@ -64,7 +64,7 @@ def test_an_interrupted_step_is_a_token_and_joining_takes_none(endless: Transfor
     assert not engine.busy
 
 
-def test_a_step_goes_on_until_a_sentence_ends(endless: Transformer) -> None:
+def test_a_step_continues_until_a_sentence_ends(endless: Transformer) -> None:
     engine = cpu_engine(endless, "int8")
     engine.admit([limited(0, 30), limited(1, 10), limited(2, 10), limited(3, 20)])
     ended = [[job_id for job_id, _ in engine.step()] for _ in range(3)]

@@ -73,7 +73,7 @@ def rounded(model: Transformer) -> Transformer:
 
 
 @PRECISIONS
-def test_a_result_has_the_same_bits_alone_and_beside_others(
+def test_a_result_has_the_same_bits_alone_and_with_others(
     make_model: MakeModel, precision: Precision
 ) -> None:
     model = make_model(**LARGE, autoregression="ssru")

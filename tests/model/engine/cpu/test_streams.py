@@ -71,7 +71,9 @@ def test_progress_is_a_growing_prefix(
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_reference_tells_the_same(make_varied_model: MakeModel, shape: str, seed: int) -> None:
+def test_the_reference_streams_the_same(
+    make_varied_model: MakeModel, shape: str, seed: int
+) -> None:
     model = make_varied_model(seed=seed, eos_bias=0.5, **FAMILY[shape])
     for job in draw_jobs(model, 20, seed, list(RULES.values())):
         results = [

@@ -180,7 +180,7 @@ def test_the_counter_of_waits_counts() -> None:
     assert syncs.found
 
 
-def test_a_token_is_waited_for_once_and_nothing_else_is(model: Transformer) -> None:
+def test_the_host_waits_once_per_token_and_for_nothing_else(model: Transformer) -> None:
     engine = torch_engine(model)
     jobs = [Job(n, (5 + n, 6, 1), SearchOptions(4, 2, max_target_tokens=9)) for n in range(9)]
     jobs.append(Job(9, (5, 1), SearchOptions(4, first_id=30), stream=True))

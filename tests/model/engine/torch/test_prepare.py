@@ -139,7 +139,7 @@ def test_without_graphs_nothing_is_done(endless: Transformer) -> None:
     assert not engine._batches
 
 
-def test_the_batch_with_graphs_is_kept_beside_the_latest(endless: Transformer) -> None:
+def test_the_batch_with_graphs_is_kept_besides_the_latest(endless: Transformer) -> None:
     graphs = FakeGraphs()
     engine = prepared(endless, graphs)
     for beam in (1, 3, 4, 5):

@@ -59,7 +59,7 @@ def test_float32_attention_changes_nothing_in_float32() -> None:
             torch.testing.assert_close(model(ids, ids).float(), expected, rtol=0.1, atol=0.1)
 
 
-def test_numbers_below_the_smallest_normal_one_are_zero_meanwhile() -> None:
+def test_denormal_numbers_are_zero_in_the_context() -> None:
     shrinking = torch.full((64,), 1e-38)
     with precision.flushed_denormals():
         assert not (shrinking * 0.5).any()

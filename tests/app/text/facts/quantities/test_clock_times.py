@@ -58,7 +58,7 @@ def test_a_text_about_the_evening_may_mean_either_half() -> None:
 
 
 @pytest.mark.parametrize("text", ["3", "3 houses", "3 to 5", "3.5", "3,50 h", "3 apples", "345:10"])
-def test_other_numbers_are_no_times(text: str) -> None:
+def test_other_numbers_are_not_times(text: str) -> None:
     assert time_at(text, 0, may_be_late=True) is None
 
 

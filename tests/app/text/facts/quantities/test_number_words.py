@@ -13,7 +13,7 @@ def test_numbers_in_words(text: str, language: str, values: list[int]) -> None:
     assert says_number(text, language, is_small=True) == bool(values)
 
 
-def test_parts_decades_and_percentages_say_numbers() -> None:
+def test_parts_decades_and_percentages_are_numbers() -> None:
     assert says_number("in the sixties", "en")
     assert says_number("les deux tiers", "fr")
     assert says_number("one per cent", "en")

@@ -15,7 +15,7 @@ def test_a_part_has_its_amount_in_smaller_units() -> None:
 
 
 @pytest.mark.parametrize("text", ["half of the year", "the third week", "half past ten", "a half"])
-def test_others_are_no_parts_of_units(text: str) -> None:
+def test_others_are_not_parts_of_units(text: str) -> None:
     assert not list(parts_of_units(text, "en"))
 
 
