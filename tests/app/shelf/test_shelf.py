@@ -112,9 +112,7 @@ async def test_the_least_recently_used_model_is_unloaded_within_the_limit() -> N
     assert len(loaders[1].made) == 2
 
 
-async def test_models_in_use_finish_before_they_are_unloaded_and_unused_ones_are_preferred() -> (
-    None
-):
+async def test_a_model_in_use_is_unloaded_after_its_use_and_after_unused_ones() -> None:
     (a, b, c), loaders = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
     async with Lease([a], DEADLINE) as used:
