@@ -149,11 +149,11 @@ async def test_an_application_that_was_stopped_holds_no_models(models: Models) -
 
 
 async def test_an_unfinished_request_is_served_by_the_new_models(models: Models) -> None:
-    begun, rest = asyncio.Event(), asyncio.Event()
+    started, rest = asyncio.Event(), asyncio.Event()
 
     async def slowly() -> AsyncIterator[bytes]:
         yield b'{"text": "cat",'
-        begun.set()
+        started.set()
         await rest.wait()
         yield b'"target": "fr"}'
 
@@ -162,7 +162,7 @@ async def test_an_unfinished_request_is_served_by_the_new_models(models: Models)
         before = lifecycle.started
         # httpx's ASGI transport sends a body in pieces, on request.
         request = asyncio.create_task(client.post("/translate", content=slowly()))
-        await begun.wait()
+        await started.wait()
         await lifecycle.reload()
         await until(lambda: not before.alive)
         rest.set()

@@ -46,7 +46,7 @@ def wait_for(what: str, look: Callable[[], T]) -> T:
         if found := look():
             return found
         time.sleep(0.03)
-    pytest.fail(f"waited in vain for {what}")
+    pytest.fail(f"timeout while waiting for {what}")
 
 
 class Page:

@@ -28,7 +28,7 @@ def _labels(node: Any, exposed: Mapping[str, Labels]) -> Labels | None:
         case promql.VectorSelector():
             name = node.name or ""
             if name not in exposed:
-                raise ValueError(f"nobody exposes {name!r}")
+                raise ValueError(f"unknown metric {name!r}")
             return _only({one.name for one in node.matchers.matchers}, exposed[name], name)
         case promql.AggregateExpr():
             return _grouped(node, _labels(node.expr, exposed) or set())

@@ -41,12 +41,12 @@ class Element:
 class Written(NamedTuple):
     """A translation, and how it is written.
 
-    shown   what stands for its characters: as many
-    escape  returns a part of `shown` as markup
+    masked  its characters, some replaced by marks
+    escape  returns a part of `masked` as markup
     """
 
     translation: str
-    shown: str
+    masked: str
     escape: Callable[[str], str]
 
 
@@ -63,7 +63,7 @@ class _Placement:
 
     def __init__(self, text: str, written: Written, linked: LinkedWords) -> None:
         self._text = text
-        self._translation, self._shown, self._escape = written
+        self._translation, self._masked, self._escape = written
         self.linked = linked
         self.spans: dict[Element, Span] = {}
 
@@ -96,10 +96,10 @@ class _Placement:
         at, end = self.spans[element]
         yield element.opening
         for child in sorted(element.children, key=self.spans.__getitem__):
-            yield self._escape(self._shown[at : self.spans[child].start])
+            yield self._escape(self._masked[at : self.spans[child].start])
             yield from self.written(child)
             at = self.spans[child].end
-        yield self._escape(self._shown[at:end])
+        yield self._escape(self._masked[at:end])
         yield element.closing
 
     def _place_at(self, element: Element, at: int) -> None:

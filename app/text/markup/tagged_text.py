@@ -85,9 +85,9 @@ class TaggedText:
         """Return the translation as markup, with all tags and atoms."""
         translation = answer.text
         linked = cache(lambda: LinkedWords(self.text, translation, answer.links))
-        shown, forms = Marked(translation, {})
+        masked, forms = Marked(translation, {})
         if self._references:
-            shown, forms = marked(
+            masked, forms = marked(
                 self.text, self._references, translation, answer.languages, linked
             )
 
@@ -96,8 +96,8 @@ class TaggedText:
             return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], text)
 
         if self._root is None:
-            return written(shown)
-        return put_tags(self._root, self.text, Written(translation, shown, written), linked())
+            return written(masked)
+        return put_tags(self._root, self.text, Written(translation, masked, written), linked())
 
 
 def _atom(raw: str, atoms: list[str]) -> str:

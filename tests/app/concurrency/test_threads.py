@@ -122,11 +122,11 @@ async def abandoned(work: Callable[[], object]) -> BaseException | None:
     """Return how work ends whose result is abandoned at its start."""
     ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
     loop = asyncio.get_running_loop()
-    begun, goes_on = threading.Event(), threading.Event()
+    started, may_continue = threading.Event(), threading.Event()
 
     def run() -> None:
-        begun.set()
-        goes_on.wait(60)
+        started.set()
+        may_continue.wait(60)
         error: BaseException | None = None
         try:
             work()
@@ -135,11 +135,11 @@ async def abandoned(work: Callable[[], object]) -> BaseException | None:
         loop.call_soon_threadsafe(ended.set_result, error)
 
     waiting = asyncio.create_task(in_thread(run))
-    await asyncio.to_thread(begun.wait, 10)
+    await asyncio.to_thread(started.wait, 10)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    goes_on.set()
+    may_continue.set()
     return await ended
 
 

@@ -235,7 +235,7 @@ async def test_a_client_that_left_is_a_cancellation(serve: Serve) -> None:
             return next(received, {"type": "http.disconnect"})
 
         async def send(message: Any) -> None:
-            raise AssertionError("nobody is there")
+            raise AssertionError("the client has left")
 
         scope: dict[str, Any] = {
             "type": "http", "method": "POST", "path": "/translate", "headers": [],

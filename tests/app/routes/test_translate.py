@@ -323,13 +323,13 @@ async def test_placeholders_are_restored_and_have_token_spans(served: Client) ->
 async def test_an_answer_from_memory_is_the_answer(serve: Serve) -> None:
     body = {"text": ["The house is green.", "Cat.", "The house is green."], "alternatives": 1}
     async with serve(sentence_cache_bytes=0) as client:
-        anew = await answered(client, target="fr", **body)
+        searched = await answered(client, target="fr", **body)
     async with serve() as client:
-        assert await answered(client, target="fr", **body) == anew
+        assert await answered(client, target="fr", **body) == searched
         responses = [
             await client.post("/translate", json={"target": "fr"} | body) for _ in range(20)
         ]
-    assert all(response.json() == anew for response in responses)
+    assert all(response.json() == searched for response in responses)
     timings = "".join(response.headers["Server-Timing"] for response in responses)
     milliseconds = map(float, re.findall(r"decode;dur=([\d.]+)", timings))
     assert min(milliseconds) < 0.1  # during a single one, the thread may be preempted

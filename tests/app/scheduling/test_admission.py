@@ -301,10 +301,10 @@ async def test_a_line_that_is_too_long_grows_no_longer() -> None:
 
 async def test_an_abandoned_thread_holds_its_capacity_until_it_ends() -> None:
     """Its work still takes memory."""
-    limiter, begun, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
+    limiter, started, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
 
     def work() -> None:
-        begun.set()
+        started.set()
         may_end.wait(60)
 
     async def visit() -> None:
@@ -312,7 +312,7 @@ async def test_an_abandoned_thread_holds_its_capacity_until_it_ends() -> None:
             await in_thread(work)
 
     visitor = asyncio.create_task(visit())
-    while not begun.is_set():
+    while not started.is_set():
         await asyncio.sleep(0.001)
     visitor.cancel()
     await asyncio.wait([visitor])

@@ -96,10 +96,10 @@ async def test_an_abandoned_sentence_is_dropped_and_may_be_requested_again() -> 
             task.cancel()
         await settle()
         assert scheduler.load.waiting == 0
-        anew = submit(scheduler, 11)
+        repeated = submit(scheduler, 11)
         await settle()
         engine.release()
-        assert ids(await anew)[0][-1] == 11
+        assert ids(await repeated)[0][-1] == 11
     assert engine.cancelled == [11]
     assert engine.admitted == [[11], [11]]
 

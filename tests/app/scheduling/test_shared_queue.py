@@ -21,7 +21,7 @@ def anything(sentence: Waiting) -> bool:
 
 
 def explain(engine: Engine) -> Floats:
-    raise AssertionError("nobody is left to run it")
+    raise AssertionError("no engine is left to run it")
 
 
 def joined() -> tuple[SharedQueue, InFlight]:

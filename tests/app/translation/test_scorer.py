@@ -11,12 +11,12 @@ from model.decoding.hypothesis import SearchOptions
 
 
 async def test_an_abandoned_list_is_read_no_further() -> None:
-    begun = asyncio.Event()
+    started = asyncio.Event()
     loop = asyncio.get_running_loop()
     read: list[str] = []
 
     def encode(text: str, *_: str) -> list[Any]:
-        loop.call_soon_threadsafe(begun.set)
+        loop.call_soon_threadsafe(started.set)
         read.append(text)
         return []
 
@@ -26,7 +26,7 @@ async def test_an_abandoned_list_is_read_no_further() -> None:
     scoring = asyncio.create_task(
         scorer.score(pairs, ("en", "fr"), SearchOptions(), caller=Caller(None), timings=Timings())
     )
-    await begun.wait()
+    await started.wait()
     scoring.cancel()
     with pytest.raises(asyncio.CancelledError):
         await scoring

@@ -139,7 +139,7 @@ async def test_a_text_that_is_too_long(serve: Serve, way: str) -> None:
 @every_way
 async def test_a_body_that_is_too_large(serve: Serve, way: str) -> None:
     if way in ("libretranslate", "curl", "libretranslate query"):
-        pytest.skip("told apart by the body, which was not read; or there is none")
+        pytest.skip("the dialect depends on the body, which is missing or was not read")
     dialect, ask = ASK[way]
     async with serve(FakeEngine(), max_body_bytes=90) as client:
         response = await ask(client, SECRET * 20)

@@ -42,8 +42,8 @@ def compiled() -> dict[str, int]:
 
 
 def use(engine: object) -> None:
-    said = (Constraint((Wording((5, 6)), Wording((7,), GLUED))),)
-    for constraints in ((), said):
+    terms = (Constraint((Wording((5, 6)), Wording((7,), GLUED))),)
+    for constraints in ((), terms):
         options = SearchOptions(4, 4, constraints=constraints)
         engine.admit([Job(0, (5, 6, 1), options), Job(1, (5, 1), SearchOptions(1))])
         while engine.busy:
@@ -238,8 +238,8 @@ def answers() -> list[object]:
     engines = build_engines(loaded, "int8", 2)
     if "numba" in sys.modules:
         unload_images()
-    said = (Constraint((Wording((5, 6)),)),)
-    options = [SearchOptions(), SearchOptions(4, 4), SearchOptions(4, constraints=said)]
+    terms = (Constraint((Wording((5, 6)),)),)
+    options = [SearchOptions(), SearchOptions(4, 4), SearchOptions(4, constraints=terms)]
     source = (5, 6, 7, 1)
     jobs = [Job(number, source, one, stream=number == 1) for number, one in enumerate(options)]
     found = [

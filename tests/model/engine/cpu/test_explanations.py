@@ -109,8 +109,8 @@ def test_steps_lead_to_the_answer(
                     scored = engine.score([(source, ids)], options)[0]
                     assert beam.log_prob == pytest.approx(float(scored.sum()), abs=1e-3)
             for one in step.ended:
-                begun = ids_of(trace, number, one.beam)
-                assert one.hypothesis.ids in (begun, (*begun, *one.hypothesis.ids[-1:]))
+                prefix = ids_of(trace, number, one.beam)
+                assert one.hypothesis.ids in (prefix, (*prefix, *one.hypothesis.ids[-1:]))
 
 
 @ENGINES
