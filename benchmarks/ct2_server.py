@@ -136,8 +136,10 @@ def create_app(batcher: MicroBatcher, checkpoint: Path) -> FastAPI:
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="CTranslate2's.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), required=True, help="attend's.")
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="CTranslate2 folder.")
+@click.option(
+    "--checkpoint", type=click.Path(path_type=Path), required=True, help="attend's folder."
+)
 @click.option("--inter-threads", type=click.IntRange(1), default=1)
 @click.option("--intra-threads", type=click.IntRange(1), default=2)
 @click.option("--beam", type=click.IntRange(1), default=4)

@@ -165,11 +165,11 @@ batch_options = grouped(
     Batches, "batches",
     click.option(
         "--count", type=click.IntRange(1), default=192,
-        help="Sentences per round at least; a quarter of them for batch 1.",
+        help="Minimum sentences per round; a quarter of them for batch 1.",
     ),
     click.option(
         "--batches-each", type=click.IntRange(1), default=8,
-        help="Batches per thread at least: with one or two, some idle while others finish.",
+        help="Minimum batches per thread: with one or two, some idle while others finish.",
     ),
     click.option("--batch", "batches", type=click.IntRange(1), multiple=True, default=(1, 16, 64)),
     click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4)),

@@ -41,9 +41,9 @@ EXAMPLES = ("Wrong, not flagged", "Wrong, flagged", "Right, flagged")
 
 @benchmark
 @checkpoint_option
-@click.option("--count", type=click.IntRange(0), default=2000, help="Generated, per direction.")
-@click.option("--kind", "only", multiple=True, help="Only the sentences of a kind.")
-@click.option("--examples", type=click.IntRange(0), default=10, help="Printed of each fault.")
+@click.option("--count", type=click.IntRange(0), default=2000, help="Generated per direction.")
+@click.option("--kind", "only", multiple=True, help="Only sentences of a kind.")
+@click.option("--examples", type=click.IntRange(0), default=10, help="Printed per fault.")
 @beam_option
 @click.option("--seed", default=1, help="Seed of the sentences.")
 @threads_option

@@ -75,7 +75,7 @@ def row_of(
     "--sentences", "files", type=click.Path(path_type=Path), multiple=True, default=(FIXTURE,),
     show_default="48 included sentences", help="Files to translate, their first columns.",
 )  # fmt: skip
-@click.option("--count", type=click.IntRange(1), default=500, help="Sentences of each file.")
+@click.option("--count", type=click.IntRange(1), default=500, help="Sentences per file.")
 @threads_option
 @beam_option
 @peers_option

@@ -124,7 +124,7 @@ def rows_for(
     end = time.monotonic() + BUDGET
     for task in tasks:
         if time.monotonic() > end:
-            click.echo("out of time: a task is left out")
+            click.echo("out of time: a task was skipped")
             return
         timings = measure(systems, task, rounds)
         for row, timing in zip(rows_of(task, timings), timings, strict=True):
@@ -136,9 +136,9 @@ def rows_for(
 
 
 @benchmark
-@click.option("--device", default="auto", help="As in `attend serve`; one.")
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="base", help="Random weights.")
-@click.option("--count", type=click.IntRange(4), default=256, help="Sentences.")
+@click.option("--device", default="auto", help="One, as in `attend serve`.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="base", help="Shape.")
+@click.option("--count", type=click.IntRange(4), default=256, help="Number of sentences.")
 @rounds_option(3)
 @peers_option
 @work_option

@@ -226,10 +226,10 @@ GROUPS = {"connections": ATTACKS, "json": KINDS}
     multiple=True,
     help="Attacks [default: all].",
 )
-@click.option("--sample", type=click.IntRange(1), help="Cases of each parser [default: all].")
+@click.option("--sample", type=click.IntRange(1), help="Cases per parser [default: all].")
 @click.option(
     "--deadline", type=click.FloatRange(1), default=10.0,
-    help="Seconds, of requests and of files.",
+    help="Deadline of requests and files in seconds.",
 )  # fmt: skip
 @json_option
 def main(

@@ -207,9 +207,9 @@ COST_COLUMNS = {"Request": "", "Status": "", "Processor time, ms": ".2f", "Holds
 
 @benchmark
 @checkpoint_option
-@click.option("--only", multiple=True, help="Parts of routes' names [default: all].")
-@click.option("--seconds", type=click.FloatRange(0.1), default=5.0, help="Of each attack.")
-@click.option("--cost", "of_cost", is_flag=True, help="Processor time of requests without charge.")
+@click.option("--only", multiple=True, help="Part of the names of routes [default: all].")
+@click.option("--seconds", type=click.FloatRange(0.1), default=5.0, help="Per attack.")
+@click.option("--cost", "of_cost", is_flag=True, help="Measure requests without charge.")
 @json_option
 def main(
     *,

@@ -213,7 +213,7 @@ def ctranslate2_peers(folder: Path, threads: int) -> Sequence[CTranslate2]:
 @benchmark
 @click.argument("name", metavar="MODEL", type=click.Choice(list(MULTILINGUAL)))
 @batch_options
-@click.option("--fitted", type=click.IntRange(8), default=96, help="Sentences for the lengths.")
+@click.option("--fitted", type=click.IntRange(8), default=96, help="Sentences to fit lengths.")
 @rounds_option(3)
 @threads_option
 @work_option

@@ -97,7 +97,7 @@ def engine_rows(setup: Setup, beam: int, work: Path, peers: bool) -> list[dict[s
 
 @benchmark
 @setup_options
-@click.option("--engine", is_flag=True, help="The engine alone, without a server.")
+@click.option("--engine", is_flag=True, help="Only the engine, without a server.")
 @click.option("--requests", type=click.IntRange(2), default=1000)
 @click.option("--starts", type=click.IntRange(1), default=5)
 @beam_option

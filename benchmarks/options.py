@@ -65,7 +65,7 @@ json_option = click.option("--json", "json_file", type=_path, help="Write the re
 def rounds_option(default: int) -> Option:
     """Return the option --rounds."""
     return click.option(
-        "--rounds", type=click.IntRange(1), default=default, help="Measurements of each system."
+        "--rounds", type=click.IntRange(1), default=default, help="Measurements per system."
     )
 
 

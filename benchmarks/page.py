@@ -152,7 +152,7 @@ async def typing_user(
 @benchmark
 @setup_options
 @click.option("--pages", type=click.IntRange(1), default=50)
-@click.option("--seconds", type=float, default=20.0, help="Of each load.")
+@click.option("--seconds", type=float, default=20.0, help="Duration of each load.")
 def main(setup: Setup, *, pages: int, seconds: float) -> None:
     """Measure the page in a browser, and another client's latency beside typing users."""
     texts = setup.texts()

@@ -89,8 +89,8 @@ def rows_of(
 @rounds_option(3)
 @beam_option
 @peers_option
-@click.option("--closed-only", is_flag=True, help="No open loop.")
-@click.option("--libretranslate", help="Python that has LibreTranslate, to compare with it too.")
+@click.option("--closed-only", is_flag=True, help="Skip the open loop.")
+@click.option("--libretranslate", help="Python with LibreTranslate, to compare it too.")
 @work_option
 def main(
     setup: Setup,

@@ -175,7 +175,7 @@ def write_widened(origin: Checkpoint, folder: Path, preset: str, vocab_size: int
 @benchmark
 @checkpoint_option
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="base")
-@click.option("--vocabulary", type=click.IntRange(1), default=32_000, help="Pieces.")
+@click.option("--vocabulary", type=click.IntRange(1), default=32_000, help="Number of pieces.")
 @click.option("--work", type=click.Path(path_type=Path), default=DEFAULT_WORK)
 def main(*, checkpoint: Path, preset: str, vocabulary: int, work: Path) -> None:
     """Widen a trained checkpoint to a preset's size."""

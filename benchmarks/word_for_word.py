@@ -133,7 +133,9 @@ def write_word_for_word(
 
 @benchmark
 @click.option("--shape", type=click.Choice(["tiny", "base-memory", "base"]), default="tiny")
-@click.option("--ratio", type=click.FloatRange(1, 2), default=1.0, help="Length of answers.")
+@click.option(
+    "--ratio", type=click.FloatRange(1, 2), default=1.0, help="Target tokens per source token."
+)
 @click.option("--work", type=click.Path(path_type=Path), default=DEFAULT_WORK)
 def main(*, shape: str, ratio: float, work: Path) -> None:
     """Write a model of a shape of Firefox's that replaces words one for one."""
