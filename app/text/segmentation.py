@@ -190,25 +190,33 @@ def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
 def _ends(text: str, block: Span, language: str) -> Iterator[int]:
     """Yield the ends of sentences in a block, except the last, by sentencex.
 
-    Ends in the first half of a window are certain; the next window starts at the last of them.
+    Ends in the first half of a window are certain; the next window starts at the last of them, or
+    of those that sentencex does not see. Without any, the first end in the window is taken.
     """
     at = block.start
     while at < block.end:
         check_abandoned()
         window = Span(at, min(at + WINDOW, block.end))
         is_last = window.end == block.end
-        certain = window.end if is_last else at + WINDOW // 2
+        certain = window.end - 1 if is_last else at + WINDOW // 2
+        end = at
         for length in _lengths(window.of(text), language):
-            end = at + length
-            if end >= window.end or (end > certain and at > window.start):
+            end += length
+            if end > certain:
                 break
             yield end
             at = end
         if is_last:
             return
-        if at == window.start:  # no sentence ended here
-            blank = text.rfind(" ", at + 1, certain)
-            at = certain if blank < 0 else blank
+        if at == window.start:
+            if inner := list(ends_within(text, Span(at, certain))):
+                at = inner[-1]
+            elif end < window.end:
+                yield end
+                at = end
+            else:
+                blank = text.rfind(" ", at + 1, certain)
+                at = certain if blank < 0 else blank
 
 
 def _lengths(window: str, language: str) -> list[int]:

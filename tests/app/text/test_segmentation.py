@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import sentencex
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from app.text import abbreviations, segmentation
@@ -172,6 +172,11 @@ SENTENCES = st.sampled_from(cases(__file__, "sentences"))
 
 
 @given(st.lists(SENTENCES, max_size=40).map(" ".join), st.sampled_from(["en", "fr", "ja"]))
+@example(
+    "(It rained. We stayed.) (It rained. We stayed.) No end here (It rained. We stayed.) "
+    "The cat sees Mr. Smith. « Le chat dort. Il rêve. »",
+    "en",
+)
 def test_windows_end_sentences_where_the_whole_line_does(line: str, language: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segmentation, "WINDOW", 10_000)
