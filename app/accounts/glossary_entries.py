@@ -36,8 +36,9 @@ def parse_entries(text: str, form: EntriesFormat, pointer: str = "/entries") -> 
         entries[source] = target
         return None
 
-    # At line feeds only: other line breaks are invalid in a term.
-    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    # At line feeds only: other line breaks are invalid in a term. Each of several files that were
+    # joined may begin with a byte order mark, and in a term it would match no text.
+    lines = [line.removesuffix("\r") for line in text.replace("\ufeff", "").split("\n")]
     records = csv.reader(lines, strict=True) if form == "csv" else (x.split("\t") for x in lines)
     try:
         for number, fields in enumerate(records, start=1):
