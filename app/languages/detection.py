@@ -62,7 +62,7 @@ class DetectionProcess:
     def _ask(self, texts: Sequence[str], languages: Sequence[str]) -> list[list[DetectedLanguage]]:
         question = json.dumps([languages, list(map(_beginning, texts))]).encode()
         if self._child and self._child.poll() is not None:
-            self._end()
+            self.close()
         if self._child is None:
             self._child = _start()
         into, out = cast("IO[bytes]", self._child.stdin), cast("IO[bytes]", self._child.stdout)
@@ -71,11 +71,12 @@ class DetectionProcess:
             into.flush()
             answer = json.loads(out.readline())
         except (OSError, ValueError):  # also at the end of its output
-            self._end()
+            self.close()
             raise ChildProcessError("the process of language detection died") from None
         return [[DetectedLanguage(*one) for one in candidates] for candidates in answer]
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """End the process; another text would start it again."""
         if self._child:
             with self._child as child:
                 child.kill()

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.languages.detection import PROCESS
 from app.loading import load_runtime
 from app.main import create_app
 from app.observe.metrics import Metrics
@@ -19,6 +20,12 @@ from tests.app.fake_runtime import build_runtime
 
 Client = httpx.AsyncClient
 Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _end_of_language_detection() -> Iterator[None]:
+    yield
+    PROCESS.close()
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,7 @@ async def test_long_lists_leave_capacity_for_others() -> None:
 def process() -> Iterator[DetectionProcess]:
     process = DetectionProcess()
     yield process
-    process._end()
+    process.close()
 
 
 async def test_a_process_that_died_is_replaced(process: DetectionProcess) -> None:
