@@ -19,9 +19,16 @@ ENVIRONMENT = {
 
 
 def free_port() -> int:
+    """Return a port that the system gives to nobody else while this process runs.
+
+    A server that asks for it by its number gets it, as long as it sets SO_REUSEADDR.
+    """
     with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
+        if sys.platform == "linux":  # elsewhere the server would be refused, too
+            probe.detach()  # stays bound
         return port
 
 

@@ -5,6 +5,7 @@ Tests correctness, not speed: the nodes share the machine's cores.
 
 import asyncio
 import os
+import socket
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -63,8 +64,6 @@ def cluster(tiny_checkpoint: Path) -> Iterator[Cluster]:
     from ray import serve
     from ray.cluster_utils import Cluster as RayCluster
 
-    from tests.app.server_process import free_port
-
     os.environ["PYTHONPATH"] = str(ROOT)  # inherited by the nodes and their workers
     small = {"object_store_memory": 80_000_000, "include_dashboard": False}
     ray_cluster = RayCluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
@@ -72,7 +71,8 @@ def cluster(tiny_checkpoint: Path) -> Iterator[Cluster]:
         ray_cluster.add_node(num_cpus=1, object_store_memory=80_000_000) for _ in range(N_NODES)
     ]
     ray.init(ray_cluster.address, log_to_driver=False)
-    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
     try:
         serve.start(
             proxy_location="HeadOnly",
