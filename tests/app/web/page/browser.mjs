@@ -1,4 +1,4 @@
-/** What modules ask of a browser while they are loaded. */
+/** The parts of a browser that modules use while they are loaded. */
 globalThis.localStorage ??= { getItem: () => null, setItem: () => {} };
 globalThis.sessionStorage ??= { getItem: () => null, setItem: () => {} };
 globalThis.document ??= { baseURI: "http://attend/", querySelectorAll: () => [], documentElement: {} };

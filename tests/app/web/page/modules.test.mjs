@@ -39,7 +39,7 @@ const { GERMAN } = await page("frame/german");
 const { SPANISH } = await page("frame/spanish");
 const { setLocale, t } = await page("frame/strings");
 
-test("code points are where UTF-16 has them", () => {
+test("offsets of code points are converted to UTF-16", () => {
   assert.deepEqual(unitOffsets("a😀b"), [0, 1, 3, 4]);
   assert.deepEqual(unitOffsets(""), [0]);
   assert.equal(length("a😀b"), 3);
@@ -53,7 +53,7 @@ test("two sentences are compared in the head whose row differs most", () => {
   assert.equal(mostDifferent(one, { ...other, shape: [2, 1, 3, 3] }), null);
 });
 
-test("a voice is of the device and of the language, the default one first", () => {
+test("a voice is local and of the language, the default one first", () => {
   const voices = [
     { lang: "fr-FR", localService: false, default: true }, { lang: "fr_CA", localService: true },
     { lang: "fr-FR", localService: true, default: true }, { lang: "en-GB", localService: true },
@@ -73,7 +73,7 @@ test("float16 is read to the last bit", () => {
   assert.equal(smallest, 2 ** -24);
 });
 
-test("undo goes back over typing in one step, and over everything else one by one", () => {
+test("typing is undone in one step, other changes one by one", () => {
   const history = new History({ text: "" });
   for (const text of ["a", "ab", "abc"]) history.note({ text }, "typing");
   history.note({ text: "" });
@@ -87,14 +87,14 @@ test("undo goes back over typing in one step, and over everything else one by on
   assert.equal(history.canRedo, false);
 });
 
-test("what nobody did is no step", () => {
+test("a state without changes is not a step", () => {
   const history = new History({ text: "", target: "" });
   history.amend({ target: "fr" });
   history.note({ text: "", target: "fr" });
   assert.equal(history.canUndo, false);
 });
 
-test("what is noted twice is one step, and a pause begins another", () => {
+test("repeated changes are one step, and a pause starts another", () => {
   const history = new History("");
   history.note("a", "typing");
   history.note("a", "typing");
@@ -103,14 +103,14 @@ test("what is noted twice is one step, and a pause begins another", () => {
   assert.equal(history.undo(), "a");
 });
 
-test("an address reproduces the state, whatever is in it", () => {
+test("a URL reproduces any state", () => {
   const state = { ...EMPTY, view: "inside", source: "en", target: "fr", text: "a & b?\n#😀+%", format: "html", glossary: [["house", "demeure"], ["Apple Pay", ""]], choices: { "One & two.": "Un ou deux ?" } };
   assert.deepEqual(fromFragment(toFragment(state)), state);
   assert.deepEqual(fromFragment(""), EMPTY);
   assert.deepEqual(fromFragment("#/nowhere?format=exe&term=lonely"), EMPTY);
 });
 
-test("events are put together from pieces cut anywhere", () => {
+test("events are parsed from chunks cut anywhere", () => {
   const stream = 'event: token\ndata: {"index":0,"text":"Il"}\n\n: ping\n\nevent: done\ndata: {"a":1}\n\n';
   for (let cut = 0; cut <= stream.length; cut += 1) {
     const parser = new EventParser();
@@ -126,7 +126,7 @@ const TRANSLATION = {
   }],
 };
 
-test("words have their places, links and confidence", () => {
+test("words have spans, links and confidence", () => {
   const [sentence] = sentencesOf("😀 The cat.", TRANSLATION);
   assert.deepEqual(sentence.source, [3, 11]);
   assert.deepEqual(sentence.targetWords, [[3, 5], [6, 10]]);
@@ -136,7 +136,7 @@ test("words have their places, links and confidence", () => {
   assert.equal(wordConfidence([], [0, 1]), null);
 });
 
-test("faults have their places in UTF-16 units, and the parts that differ", () => {
+test("faults have spans in UTF-16 units, and the parts that differ", () => {
   const faults = [{ flag: "numbers", source: [[2, 4]], target: [[2, 4], [5, 6]] }, { flag: "facts", source: [[5, 8]], target: [] }];
   const answer = { text: "😀 43 4 chats.", segments: [{ ...TRANSLATION.segments[0], faults }] };
   const [sentence] = sentencesOf("😀 42 XIV.", answer);
@@ -155,13 +155,13 @@ test("a caret is in the sentence that it follows", () => {
   assert.equal(sentenceAt([], "source", 3), -1);
 });
 
-test("a store tells what changed, once", () => {
+test("a store reports each change once", () => {
   const store = new Store({ a: 1, b: 2 });
-  const told = [];
-  store.watch((state, changed) => told.push([state, [...changed]]));
+  const changes = [];
+  store.watch((state, changed) => changes.push([state, [...changed]]));
   store.set({ a: 1 });
   store.set({ a: 3, b: 2 });
-  assert.deepEqual(told, [[{ a: 3, b: 2 }, ["a"]]]);
+  assert.deepEqual(changes, [[{ a: 3, b: 2 }, ["a"]]]);
 });
 
 test("the pairs of a server are named, or counted if there are many", () => {
@@ -172,14 +172,14 @@ test("the pairs of a server are named, or counted if there are many", () => {
   assert.equal(pairsInWords(codes.map((code) => ({ code, targets: codes }))), "between 5 languages");
 });
 
-test("a failure names the language that was found, if it was", async () => {
+test("a failure names the detected language, if any", async () => {
   const languages = [{ code: "en", targets: ["fr"] }];
   const error = { kind: "unknown-languages", source: "de" };
   assert.equal(explained(error, { source: "auto", languages }), "This seems to be German. This server translates English → French.");
   assert.match(explained(error, { source: "de", languages }), /^This server does not translate between these languages\. This/);
 });
 
-test("entries without a translation stay as they are", () => {
+test("entries without a translation are unchanged", () => {
   assert.deepEqual(glossaryFields([["house ", " demeure"], ["Apple", ""], ["", "x"], ["Apple", " "]]), { glossary: { house: "demeure" }, do_not_translate: ["Apple"] });
 });
 
@@ -189,7 +189,7 @@ test("a source language has its targets, and none has all", () => {
   assert.deepEqual(targetsOf(languages, "auto"), ["fr", "de", "en"]);
 });
 
-test("pieces are shown as people read them", () => {
+test("pieces are displayed as text", () => {
   assert.deepEqual(["▁Le", "ment", "▁", ".", "</s>", "<2fr>"].map(label), ["Le", "·ment", "␣", ".", "</s>", "<2fr>"]);
   const segment = { source_tokens: [{ piece: "▁a" }, { piece: "</s>" }], target_tokens: [{ piece: "▁x" }, { piece: "y" }] };
   assert.deepEqual(axes("cross", segment), [["x", "·y"], ["a", "</s>"]]);
@@ -197,7 +197,7 @@ test("pieces are shown as people read them", () => {
   assert.deepEqual(axes("encoder", segment), [["a", "</s>"], ["a", "</s>"]]);
 });
 
-test("one head is cut out, and the mean is of all", () => {
+test("one head is selected, and the mean is over all", () => {
   const weights = Float32Array.from([1, 2, 3, 4, 5, 6, 7, 8]);
   assert.deepEqual([...headWeights(weights, [1, 2, 2, 2], 1)], [5, 6, 7, 8]);
   assert.deepEqual([...headWeights(weights, [1, 2, 2, 2], "mean")], [3, 4, 5, 6]);
@@ -205,7 +205,7 @@ test("one head is cut out, and the mean is of all", () => {
   assert.deepEqual([...headOf(weights, [2, 1, 2, 2], 1, 0)], [5, 6, 7, 8]);
 });
 
-test("a position has most in common with itself", () => {
+test("a position is most similar to itself", () => {
   const rows = 40;
   const table = Float32Array.from({ length: 2 * rows }, (_, i) => (i % 2 ? Math.cos : Math.sin)((2 * Math.PI * Math.floor(i / 2)) / 10));
   const common = cosines(table, rows, 2, 7);
@@ -229,13 +229,13 @@ test("the answer is followed back to the start", () => {
   assert.equal(endOf(STEPS, { text: "none", score: 5 }), null);
 });
 
-test("what becomes of a next token", () => {
+test("the outcome of a next token", () => {
   assert.deepEqual(fateOf(STEPS, 0, 0, "▁La"), { name: "survives" });
   assert.deepEqual(fateOf(STEPS, 1, 0, "▁chien"), { name: "dropped" });
   assert.deepEqual(fateOf(STEPS, 2, 1, "</s>"), { name: "finished", score: -1 });
 });
 
-test("examples have the address, the request and, where one is needed, a key", () => {
+test("examples have the address, the request and, if required, a key", () => {
   const body = bodyOf({ text: 'It\'s "é"\n', source: "en", target: "en", format: "html", glossary: { a: "b" }, do_not_translate: [] });
   assert.deepEqual(body, { text: 'It\'s "é"\n', source: "en", target: "en", format: "html", glossary: { a: "b" } });
   for (const [name, code] of examples("https://mt.example/base", body, true)) {
@@ -260,7 +260,7 @@ test("HTML is an element with its end, or an empty one", () => {
   assert.deepEqual(["a < b and c > d", "List<String> x", "</p>", "I <3 you"].map(looksLikeHtml), [false, false, false, false]);
 });
 
-test("a saved translation replaces what it grew from", () => {
+test("a saved translation replaces its earlier versions", () => {
   const entry = (text, target = "fr") => ({ text, target });
   const grown = ["The", "The house", "A cat", "The house"].reduce((entries, text) => withEntry(entries, entry(text)), []);
   assert.deepEqual(grown.map(({ text }) => text), ["The house", "A cat"]);
@@ -276,7 +276,7 @@ test("a translated file has its language in its name", () => {
   assert.deepEqual(["a.md", "a.b.docx", "README", ".env"].map((name) => translatedName(name, "fr")), ["a.fr.md", "a.b.fr.docx", "README.fr", ".env.fr"]);
 });
 
-test("schemas are words", () => {
+test("schemas are described in words", () => {
   const document_ = { components: { schemas: { A: { type: "object" }, E: { enum: ["x", "y"] } } } };
   assert.equal(shownType({ anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }, { type: "null" }] }, document_), "string or list of string");
   assert.equal(shownType({ $ref: "#/components/schemas/E" }, document_), '"x" or "y"');
@@ -317,7 +317,7 @@ test("figure 1 has the order of norms and additions of a model", () => {
   assert.deepEqual(["encoder/embedding", "decoder/self_attention", "decoder/ssru", "decoder/softmax"].map(kindOf), ["encoder", "decoder", "cross", "cross"]);
 });
 
-test("a formula has its scripts", () => {
+test("a formula has superscripts and subscripts", () => {
   assert.deepEqual(piecesOf("x W^Q / √d_k"), [["", "x W"], ["^", "Q"], ["", " / √d"], ["_", "k"]]);
   assert.deepEqual(piecesOf("d_{model}·2"), [["", "d"], ["_", "model"], ["", "·2"]]);
 });
@@ -328,7 +328,7 @@ test("the sinusoids are in the model's order", () => {
   assert.ok(sinusoids({ position_layout: "halves", position_offset: 2 })[0].includes("(pos + 2) / 10000^{2i/d}"));
 });
 
-test("a head is named by where its weights go", () => {
+test("a head is described by the positions of its weights", () => {
   const shifted = Float32Array.from([1, 0, 0, 1, 0, 0, 0, 1, 0]);
   assert.equal(roleOf("encoder", shifted, 3, 3, ["a", "b", "</s>"]).name, "previous");
   assert.equal(roleOf("decoder", Float32Array.from([1, 0, 0, 0, 1, 0, 0, 0, 1]), 3, 3, ["<s>", "a", "b"]).name, "previous");
@@ -340,13 +340,13 @@ test("a head is named by where its weights go", () => {
   assert.equal(roleOf("cross", Float32Array.from([0, 1, 0, 0, 0, 1, 1, 0, 0]), 3, 3, ["a", "b", "."]).name, "one");
 });
 
-test("lines are of the weights that can be seen", () => {
+test("lines are drawn for visible weights", () => {
   const matrix = { rows: 2, columns: 2, weights: [0.99, 0.01, 0.5, 0.5] };
   assert.deepEqual(linesOf(matrix), [[0, 0, 0.99], [1, 0, 0.5], [1, 1, 0.5]]);
   assert.deepEqual(linesOf(matrix, 0), [[0, 0, 0.99]]);
 });
 
-test("tokens that are no words are explained, each once", () => {
+test("tokens that are not words are explained once each", () => {
   assert.deepEqual(["<2fr>", ">>pt<<", "__de__", "fra_Latn", "▁fr", "</s>"].map(targetOf), ["fr", "pt", "de", "fra", null, null]);
   assert.deepEqual(specialsOf(["<2fr>", "▁a", "b", "c", "</s>", "</s>"]).map(([name]) => name), ["<2fr>", "</s>", "·"]);
   assert.deepEqual(specialsOf(["▁a", "."]), []);

@@ -4,13 +4,13 @@ import { page } from "./browser.mjs";
 
 const { PAUSE, Translator } = await page("panes/translator");
 
-/** A translator with a clock that is moved by hand, and what its handlers were told. */
+/** A translator with a manual clock, and the events of its handlers. */
 function bench() {
-  const told = [];
+  const events = [];
   const timers = [];
   const flights = [];
   let now = 0;
-  const handlers = Object.fromEntries(["started", "answered", "failed", "waiting"].map((name) => [name, (...rest) => told.push([name, ...rest])]));
+  const handlers = Object.fromEntries(["started", "answered", "failed", "waiting"].map((name) => [name, (...rest) => events.push([name, ...rest])]));
   const send = (wish, signal) => new Promise((answer, fail) => {
     flights.push({ wish, answer, fail });
     signal.addEventListener("abort", () => fail(new DOMException("superseded", "AbortError")));
@@ -31,10 +31,10 @@ function bench() {
     }
     await new Promise((done) => setImmediate(done));
   };
-  return { translator, told, flights, pass, names: () => told.map(([name]) => name) };
+  return { translator, events, flights, pass, names: () => events.map(([name]) => name) };
 }
 
-test("typing is sent once it pauses, and only the latest", async () => {
+test("the latest text is sent when typing pauses", async () => {
   const { translator, flights, pass } = bench();
   for (const text of ["a", "ab", "abc"]) {
     translator.ask(text);
@@ -45,17 +45,17 @@ test("typing is sent once it pauses, and only the latest", async () => {
   assert.deepEqual(flights.map(({ wish }) => wish), ["abc"]);
 });
 
-test("an answer to what is no longer wanted is dropped", async () => {
-  const { translator, flights, told, pass } = bench();
+test("an outdated answer is dropped", async () => {
+  const { translator, flights, events, pass } = bench();
   translator.ask("a", true);
   translator.ask("b", true);
   flights[0].answer("A");
   flights[1].answer("B");
   await pass(0);
-  assert.deepEqual(told.filter(([name]) => name !== "started"), [["answered", "B", "b"]]);
+  assert.deepEqual(events.filter(([name]) => name !== "started"), [["answered", "B", "b"]]);
 });
 
-test("a slow server is asked less often, but within a second", async () => {
+test("a slow server gets fewer requests, but one within a second", async () => {
   const { translator, flights, pass } = bench();
   translator.ask("a", true);
   await pass(800);
@@ -69,29 +69,29 @@ test("a slow server is asked less often, but within a second", async () => {
   assert.equal(translator.pause, 1000);
 });
 
-test("an overload is counted down, and then asked again", async () => {
-  const { translator, flights, told, pass } = bench();
+test("an overload is counted down and then retried", async () => {
+  const { translator, flights, events, pass } = bench();
   translator.ask("a", true);
   flights[0].fail({ kind: "queue-full", retryAfter: 2 });
   await pass(0);
   await pass(1000);
-  assert.deepEqual(told.filter(([name]) => name === "waiting").map(([, , seconds]) => seconds), [2, 1]);
+  assert.deepEqual(events.filter(([name]) => name === "waiting").map(([, , seconds]) => seconds), [2, 1]);
   await pass(1000);
   assert.equal(flights.length, 2);
 });
 
-test("without a time the waits grow, and a person may go ahead", async () => {
-  const { translator, flights, told, pass } = bench();
+test("without Retry-After the waits grow, and a person may retry earlier", async () => {
+  const { translator, flights, events, pass } = bench();
   translator.ask("a", true);
   flights[0].fail({ kind: "unreachable" });
   await pass(0);
   translator.retry();
   flights[1].fail({ kind: "unreachable" });
   await pass(0);
-  assert.deepEqual(told.filter(([name]) => name === "waiting").map(([, , seconds]) => seconds), [2, 4]);
+  assert.deepEqual(events.filter(([name]) => name === "waiting").map(([, , seconds]) => seconds), [2, 4]);
 });
 
-test("what does not end by itself is not tried again", async () => {
+test("permanent failures are not retried", async () => {
   const { translator, flights, names, pass } = bench();
   translator.ask("a", true);
   flights[0].fail({ kind: "unknown-languages" });
