@@ -60,7 +60,7 @@ def main(
     precision: PrecisionChoice,
     json_file: Path | None,
 ) -> None:
-    """Translate the sources again, and count what would be flagged."""
+    """Translate the sources again, and count the flags at each limit."""
     loaded = load_checkpoint(checkpoint)
     engines = build_engines(loaded, precision, threads)
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)

@@ -4,7 +4,7 @@ python -m benchmarks.page --sentences FILE
 
 In Chromium (Debian's `chromium` and `chromium-driver`, if installed): the time from navigation to
 the first visible translation, and from the last keystroke to its translation, including the page's
-pause of 50 ms. Then the latency of a client that sends single sentences, alone and beside simulated
+pause of 50 ms. Then the latency of a client that sends single sentences, alone and with simulated
 pages: after each pause in typing, a page requests a stream with word links, and the next keystroke
 cancels it.
 """
@@ -154,7 +154,7 @@ async def typing_user(
 @click.option("--pages", type=click.IntRange(1), default=50)
 @click.option("--seconds", type=float, default=20.0, help="Duration of each load.")
 def main(setup: Setup, *, pages: int, seconds: float) -> None:
-    """Measure the page in a browser, and another client's latency beside typing users."""
+    """Measure the page in a browser, and another client's latency with typing users."""
     texts = setup.texts()
     fields = request_fields(setup.checkpoint, 4)
     rows: list[dict[str, Cell]] = []

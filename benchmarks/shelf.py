@@ -34,7 +34,7 @@ MODEL_BYTES = 1_000_000_000
 MARGIN_BYTES = 200_000_000
 """Memory of the process besides its models: requests and allocator."""
 TOLERANCE = 1.5
-"""Maximum p95 of pinned models beside loads, relative to calm times."""
+"""Maximum p95 of pinned models during loads, relative to calm times."""
 PHASE = 20.0
 
 

@@ -1,4 +1,4 @@
-"""Sends many requests to every route of `attend serve`, beside reloads, and measures its memory.
+"""Sends many requests to every route of `attend serve`, with reloads, and measures its memory.
 
     python -m benchmarks.soak [--requests 100000] [--reload-seconds 20]
 

@@ -119,7 +119,7 @@ def _source(name: str, chosen: list[int]) -> str:
 
 
 def _old_pieces(vocab_size: int, n_old: int) -> NDArray[np.int64]:
-    """For each piece the one whose row it has: itself, any other, and for the last `<pad>`."""
+    """Return the piece whose row each piece has: itself or another, for the last one `<pad>`."""
     rows = np.arange(vocab_size) % (n_old - 1)
     rows[-1] = n_old - 1
     return rows

@@ -71,7 +71,7 @@ def word_for_word(shape: str, partner: NDArray[np.int64], ratio: float = 1.0) ->
     # The wavelength of the wave `shift` later is `ratio` times as long.
     shift = round(np.log(ratio) * (half - 1) / np.log(10_000))
     positions = np.concatenate((waves, waves + half))
-    zero = half - 1  # the slowest sine, which shows what the norm before has subtracted
+    zero = half - 1  # the slowest sine, which shows the mean that the norm subtracted
     is_free = np.ones(width, bool)
     for used in (positions, positions + shift, zero):
         is_free[used] = False

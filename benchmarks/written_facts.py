@@ -2,7 +2,7 @@
 
 `tests/app/text/facts/sentences.tsv` has a pair of sentences a line, English and French, under the
 kind of their fact, and what a translation into the other's language has to contain: of alternatives
-between `|`, all parts between `&`. `=` is for what is copied to the letter, `{1234.5}` a number as
+between `|`, all parts between `&`. `=` means an exact copy, `{1234.5}` a number as
 the language writes it, `{t15:30}` a time of day, `*` the rest of a word; blanks may be missing.
 """
 

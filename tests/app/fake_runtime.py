@@ -14,7 +14,7 @@ def build_runtime(
     settings: Settings,
     metrics: Metrics,
 ) -> Runtime:
-    """The runtime of loaded checkpoints, with one engine each instead of their own."""
+    """The runtime of loaded checkpoints, with the given engine for each."""
     builder = ModelBuilder(settings, metrics)
     known = [
         builder.permanent(one, [engine]) for one, engine in zip(checkpoints, engines, strict=True)

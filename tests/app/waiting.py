@@ -1,4 +1,4 @@
-"""Waiting for what the event loop or another thread will do."""
+"""Waits for the event loop or other threads."""
 
 import asyncio
 from collections.abc import Callable

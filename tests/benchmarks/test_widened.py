@@ -29,7 +29,7 @@ def checkpoint(folder: Path, shape: TransformerConfig) -> Checkpoint:
     torch.manual_seed(1)
     weights = dict(Transformer(config).named_parameters())
     for name, weight in weights.items():
-        # As in trained models, what layers add is much larger than the positions.
+        # As in trained models, the outputs of layers are much larger than positions.
         weight.data *= 30 if name.endswith(("w_o.weight", "w_2.weight", "embedding.weight")) else 1
     about = CheckpointConfig(name="small", directions=[("en", "fr")], transformer=config)
     save_checkpoint(folder / "small", about, weights, tokenizer, "", {})

@@ -1,4 +1,4 @@
-"""POST /translate with `"stream": true`, through a real server where that makes a difference."""
+"""POST /translate with `"stream": true`, with a real server if necessary."""
 
 import asyncio
 import json

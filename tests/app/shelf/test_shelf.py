@@ -442,7 +442,7 @@ async def test_an_unused_model_is_unloaded_after_a_time() -> None:
     left = asyncio.get_running_loop().time()
     await until(lambda: loaded(shelf) == ["model-2"])
     assert asyncio.get_running_loop().time() - left >= 0.09
-    await use(b)  # it comes back
+    await use(b)  # it is loaded again
     assert loaded(shelf) == ["model-1", "model-2"]
     successor = Shelf([twin := ModelSlot("model-1", loaders[1], expected=10)], max_idle=0.1)
     assert successor.adopt(shelf, b, twin)

@@ -111,7 +111,7 @@ def test_the_best_method_is_the_best_that_was_tried() -> None:
 
 
 def test_cross_validation_scores_what_the_method_has_not_seen() -> None:
-    """Each half is aligned by a head of its own, which does not align the other half."""
+    """Each half is aligned by another head."""
     halves = [pair(number, good=((0, 0), (2, 1))[number % 2]) for number in range(12)]
     honest = cross_validate(halves, can_reverse=False)
     assert honest is not None

@@ -125,7 +125,7 @@ def test_behind_a_term_no_letter_follows(make_confident_model: MakeModel) -> Non
 
 
 def test_a_glued_wording_follows_no_letter(make_confident_model: MakeModel) -> None:
-    """Where the glued wording alone has any probability, it is taken behind token 3 alone."""
+    """The other wording is improbable, and the glued one may follow only token 3."""
     model = make_confident_model(seed=1, eos_bias=0.0)
     assert model.output.bias is not None
     with torch.no_grad():

@@ -21,7 +21,7 @@ N_ROWS = 8 * LOGIT_ROWS + 6
 def make_weights(
     make_model: MakeModel, precision: Precision, vocab_size: int, bias: Floats | None = None
 ) -> Weights:
-    """Tokens 20 … 39 are as probable as 0 … 19, and the last 20, too, where there are so many."""
+    """Tokens 20 … 39 are as probable as 0 … 19, and so are the last 20 of a large vocabulary."""
     model = make_model(
         n_encoder_layers=1, n_decoder_layers=1, source_vocab_size=vocab_size,
         target_vocab_size=vocab_size, output_bias=True,
