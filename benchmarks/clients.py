@@ -96,7 +96,7 @@ class Probes:
 
 
 @contextmanager
-def beside(work: Callable[[threading.Event], object]) -> Iterator[None]:
+def in_thread(work: Callable[[threading.Event], object]) -> Iterator[None]:
     """Run `work` in a thread until the body ends, which sets its event."""
     done = threading.Event()
     thread = threading.Thread(target=work, args=(done,))
@@ -117,7 +117,7 @@ def probing(port: int) -> Iterator[Probes]:
         while not done.wait(PROBE_INTERVAL):
             probes.probe()
 
-    with beside(probe_repeatedly):
+    with in_thread(probe_repeatedly):
         yield probes
 
 
@@ -143,5 +143,5 @@ def slow_loris(port: int, n_connections: int) -> Iterator[None]:
     async def all_of_them(done: threading.Event) -> None:
         await asyncio.gather(*(drip(done) for _ in range(n_connections)))
 
-    with beside(lambda done: asyncio.run(all_of_them(done))):
+    with in_thread(lambda done: asyncio.run(all_of_them(done))):
         yield

@@ -107,13 +107,13 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
             "Sentences/s": len(task.sources) / seconds,
             "attend is": statistics.median(one / other for one, other in pairs),
             "Same": statistics.fmean(one == other for one, other in targets),
-            "Apart": apart(task.sources, timing.answers[0].targets),
+            "Apart": describe_lengths(task.sources, timing.answers[0].targets),
             "Ended": statistics.fmean(timing.answers[0].ended),
             "rates": timing.rates,
         }
 
 
-def apart(sources: Sequence[Ids], targets: Sequence[Ids]) -> str:
+def describe_lengths(sources: Sequence[Ids], targets: Sequence[Ids]) -> str:
     """State how far the lengths of targets are from their sources': mean (median, nine tenths)."""
     distances = sorted(
         abs(len(target) - (len(source) - SYMBOLS))

@@ -138,10 +138,10 @@ def attacks() -> Iterator[tuple[str, str, Iterator[bytes]]]:
             (post(name, for_texts([kind] * n_texts)) for kind in kinds),
         )  # fmt: skip
     for name in FREE:
-        yield name, "no body", iter([free(name)])
+        yield name, "no body", iter([request_without_body(name)])
 
 
-def free(name: str) -> bytes:
+def request_without_body(name: str) -> bytes:
     """Return a request without a body, from its method and path."""
     method, path = name.split()
     return raw(httpx.Request(method, f"http://{HOST}{path}"))
@@ -194,7 +194,7 @@ def costs(checkpoint: Path, only: Sequence[str]) -> list[dict[str, Cell]]:
         for name in FREE:
             if only and not any(part in name for part in only):
                 continue
-            statuses, milliseconds = cost(server.port, server.pid, free(name))
+            statuses, milliseconds = cost(server.port, server.pid, request_without_body(name))
             holds = "yes" if milliseconds <= COST_LIMIT else "NO"
             values = (name, statuses, milliseconds, holds)
             rows.append(dict(zip(COST_COLUMNS, values, strict=True)))

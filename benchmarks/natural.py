@@ -93,7 +93,9 @@ class GreedyDecoding:
 
 
 @torch.inference_mode()
-def walk(model: Transformer, sources: Sequence[Ids], first_id: int | None = None) -> GreedyDecoding:
+def decode_greedily(
+    model: Transformer, sources: Sequence[Ids], first_id: int | None = None
+) -> GreedyDecoding:
     """Translate greedily to twice the length of the longest source."""
     sizes = torch.tensor([len(ids) for ids in sources])
     memory = model.encode(padded_ids(sources, model.config.pad_id, torch.device("cpu")))
@@ -114,12 +116,12 @@ def walk(model: Transformer, sources: Sequence[Ids], first_id: int | None = None
     return GreedyDecoding(torch.stack(states), torch.stack(chosen), sizes)
 
 
-def fitted_row(walked: GreedyDecoding) -> Tensor:
+def fitted_row(decoded: GreedyDecoding) -> Tensor:
     """Fit the row [D] of </s> by least squares, near the desired lengths."""
-    lengths_so_far = torch.arange(1, len(walked.states) + 1)[:, None]
-    near = lengths_so_far <= 2 * walked.sizes
-    target = (walked.best + SLOPE * (lengths_so_far - walked.sizes))[near].double()
-    x = walked.states[near].double()
+    lengths_so_far = torch.arange(1, len(decoded.states) + 1)[:, None]
+    near = lengths_so_far <= 2 * decoded.sizes
+    target = (decoded.best + SLOPE * (lengths_so_far - decoded.sizes))[near].double()
+    x = decoded.states[near].double()
     x = torch.cat([x, torch.ones(len(x), 1, dtype=x.dtype)], dim=1)
     damping = RIDGE * len(x) * torch.eye(x.shape[1], dtype=x.dtype)
     damping[-1, -1] = 0
@@ -127,13 +129,13 @@ def fitted_row(walked: GreedyDecoding) -> Tensor:
     return solution[:-1].float()
 
 
-def fitted_bias(walked: GreedyDecoding, row: Tensor) -> float:
+def fitted_bias(decoded: GreedyDecoding, row: Tensor) -> float:
     """Find the bias of </s> that makes the total target length equal the total source length."""
-    margins = walked.best - walked.states @ row
+    margins = decoded.best - decoded.states @ row
     low, high = float(margins.min()) - 1, float(margins.max()) + 1
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if walked.target_lengths(row, middle).sum() > walked.sizes.sum():
+        if decoded.target_lengths(row, middle).sum() > decoded.sizes.sum():
             low = middle
         else:
             high = middle
@@ -162,11 +164,11 @@ def fit_end(model: Transformer, sources: Sequence[Ids], first_id: int | None = N
     row, bias = model.output.weight[model.config.eos_id], model.output.bias
     constant = constant_direction(model) if bias is None else None
     for _ in range(PASSES):
-        walked = walk(model, sources, first_id)
-        row[:] = fitted_row(walked)
+        decoded = decode_greedily(model, sources, first_id)
+        row[:] = fitted_row(decoded)
         if constant is not None:
-            row += fitted_bias(walked, row) * constant
-    offset = fitted_bias(walk(model, sources, first_id), row)
+            row += fitted_bias(decoded, row) * constant
+    offset = fitted_bias(decode_greedily(model, sources, first_id), row)
     if constant is not None:
         row += offset * constant
     elif bias is not None:
@@ -176,14 +178,14 @@ def fit_end(model: Transformer, sources: Sequence[Ids], first_id: int | None = N
 @torch.inference_mode()
 def lengths(model: Transformer, sources: Sequence[Ids], first_id: int | None = None) -> Lengths:
     """Measure the lengths of greedy translations."""
-    walked = walk(model, sources, first_id)
+    decoded = decode_greedily(model, sources, first_id)
     row, bias = model.output.weight[model.config.eos_id], model.output.bias
     offset = 0.0 if bias is None else float(bias[model.config.eos_id])
-    found = walked.target_lengths(row, offset)
+    found = decoded.target_lengths(row, offset)
     return Lengths(
-        ratio=float((found / walked.sizes).mean()),
-        deviation=float((found - walked.sizes).abs().float().mean()),
-        ended=float((found < len(walked.states)).float().mean()),
+        ratio=float((found / decoded.sizes).mean()),
+        deviation=float((found - decoded.sizes).abs().float().mean()),
+        ended=float((found < len(decoded.states)).float().mean()),
     )
 
 

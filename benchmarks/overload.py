@@ -48,19 +48,19 @@ class Finding:
     least: bool = False
 
     @property
-    def seen(self) -> float:
+    def median(self) -> float:
         return statistics.median(self.rounds)
 
     @property
     def holds(self) -> bool:
-        return self.seen >= self.bound if self.least else self.seen <= self.bound
+        return self.median >= self.bound if self.least else self.median <= self.bound
 
     def row(self) -> dict[str, Cell]:
         several = sorted(self.rounds) if len(self.rounds) > 1 else ()
         bound = f"{'≥' if self.least else '≤'} {self.bound:g}"
         rounds = " ".join(f"{one:.0f}" for one in several)
         holds = "yes" if self.holds else "NO"
-        values = (self.scenario, self.measure, self.seen, rounds, bound, holds)
+        values = (self.scenario, self.measure, self.median, rounds, bound, holds)
         return dict(zip(COLUMNS, values, strict=True))
 
 

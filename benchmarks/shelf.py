@@ -158,11 +158,11 @@ def shelf(setup: Setup, seconds: float) -> list[Finding]:
             stop(process)
         loads = loads_in(Path(log.name).read_text("utf-8"))
 
-    def beside(began: float, ended: float) -> bool:
+    def during_load(began: float, ended: float) -> bool:
         return any(start < ended and began < end for start, end, _ in loads)
 
-    calm = [e - b for b, e, loading in load.pinned if not loading and not beside(b, e)]
-    loading = [e - b for b, e, _ in load.pinned if beside(b, e)]
+    calm = [e - b for b, e, loading in load.pinned if not loading and not during_load(b, e)]
+    loading = [e - b for b, e, _ in load.pinned if during_load(b, e)]
     of_calm, of_loading = percentile(calm, 95), percentile(loading, 95)
     others = {status: n for status, n in load.statuses.items() if status != "200"}
     which = f": {', '.join(others)}" if others else ""

@@ -11,7 +11,7 @@ from model.text.tokenizer import Tokenizer
 from tests.app.fake_engine import FakeEngine
 
 
-def one_more(text: str) -> str:
+def incremented(text: str) -> str:
     """Replace every number except stand-ins."""
     return re.sub(r"\d+", lambda number: str(int(number[0]) + (int(number[0]) < 4000)), text)
 
@@ -31,7 +31,7 @@ class GarblingEngine(FakeEngine):
     """Answers with the source changed by `garbled`, in a checkpoint's tokens."""
 
     folder: Path = Path()
-    garbled: Callable[[str], str] = one_more
+    garbled: Callable[[str], str] = incremented
 
     def __post_init__(self) -> None:
         self._codec = Tokenizer.load(self.folder / "sentencepiece.model")

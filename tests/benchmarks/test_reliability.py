@@ -27,7 +27,7 @@ def test_a_bound_is_from_above_or_from_below() -> None:
 def test_the_median_of_rounds_counts() -> None:
     rounds = (97.0, 80.0, 91.4)
     finding = Finding("a", "b", rounds, 90, least=True)
-    assert (finding.seen, finding.holds) == (91.4, True)
+    assert (finding.median, finding.holds) == (91.4, True)
     assert finding.row()["Rounds"] == "80 91 97"
     assert not Finding("a", "b", rounds, 90).holds
 
@@ -95,7 +95,7 @@ def test_overloads_are_multiples_of_a_peak(monkeypatch: pytest.MonkeyPatch, stub
         pytest.approx([90.0, 90.0]),
         pytest.approx([90 / 0.95, 100.0]),
     ]
-    admitted = [one.seen for one in findings if one.measure.startswith("admitted")]
+    admitted = [one.median for one in findings if one.measure.startswith("admitted")]
     assert admitted == [101.5, 102.5, 103.5]
 
 

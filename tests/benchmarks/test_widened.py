@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.decode import apart
+from benchmarks.decode import describe_lengths
 from benchmarks.widened import main_layers, widened
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.pretrained import load_model
@@ -73,4 +73,4 @@ def test_models_that_cannot_be_widened_are_refused(tmp_path: Path) -> None:
 
 def test_distances_of_lengths() -> None:
     sources = [(1,) * (n + 2) for n in (3, 4, 5)]
-    assert apart(sources, [(1,) * 3, (1,) * 6, (1,) * 6]) == "1.0 (1, 1)"
+    assert describe_lengths(sources, [(1,) * 3, (1,) * 6, (1,) * 6]) == "1.0 (1, 1)"

@@ -14,7 +14,7 @@ ENGLISH = ["A dog.", "", "The weather is nice today.", "The old cat sees a green
 
 
 @pytest.fixture
-def perfect(tiny_checkpoint: Path, tmp_path: Path) -> Path:
+def pairs_file(tiny_checkpoint: Path, tmp_path: Path) -> Path:
     """A test file, English first, whose French is the checkpoint's translation."""
     loaded = load_checkpoint(tiny_checkpoint)
     sentence = partial(
@@ -35,8 +35,10 @@ def evaluate(attend: Attend, checkpoint: Path, *arguments: str | Path) -> dict[s
     return document
 
 
-def test_own_translations_score_100(attend: Attend, tiny_checkpoint: Path, perfect: Path) -> None:
-    document = evaluate(attend, tiny_checkpoint, "--source", "en", "--target", "fr", perfect)
+def test_own_translations_score_100(
+    attend: Attend, tiny_checkpoint: Path, pairs_file: Path
+) -> None:
+    document = evaluate(attend, tiny_checkpoint, "--source", "en", "--target", "fr", pairs_file)
     (result,) = document["files"]
     assert result["bleu"] == pytest.approx(100)
     assert result["chrf"] == pytest.approx(100)
@@ -48,12 +50,12 @@ def test_own_translations_score_100(attend: Attend, tiny_checkpoint: Path, perfe
 
 
 def test_english_is_the_first_column(
-    attend: Attend, tiny_checkpoint: Path, perfect: Path, tmp_path: Path
+    attend: Attend, tiny_checkpoint: Path, pairs_file: Path, tmp_path: Path
 ) -> None:
     swapped = tmp_path / "swapped.tsv"
-    pairs = [line.split("\t") for line in perfect.read_text(encoding="utf-8").splitlines()]
+    pairs = [line.split("\t") for line in pairs_file.read_text(encoding="utf-8").splitlines()]
     swapped.write_text("".join(f"{fr}\t{en}\n" for en, fr in pairs), encoding="utf-8")
-    back = evaluate(attend, tiny_checkpoint, "--source", "fr", perfect)["files"][0]["bleu"]
+    back = evaluate(attend, tiny_checkpoint, "--source", "fr", pairs_file)["files"][0]["bleu"]
     wrong = evaluate(attend, tiny_checkpoint, swapped)["files"][0]["bleu"]
     bleu = evaluate(attend, tiny_checkpoint, "--columns", "FR,en", swapped)["files"][0]["bleu"]
     assert bleu == pytest.approx(100)
@@ -61,9 +63,11 @@ def test_english_is_the_first_column(
     assert back < 50
 
 
-def test_several_files_make_a_table(attend: Attend, tiny_checkpoint: Path, perfect: Path) -> None:
+def test_several_files_make_a_table(
+    attend: Attend, tiny_checkpoint: Path, pairs_file: Path
+) -> None:
     result = attend(
-        "evaluate", "--checkpoint", tiny_checkpoint, "--beam-size", "1", perfect, perfect
+        "evaluate", "--checkpoint", tiny_checkpoint, "--beam-size", "1", pairs_file, pairs_file
     )
     assert result.exit_code == 0
     assert "tiny: en → fr, beam 1, length penalty 0.6" in result.stdout
@@ -73,9 +77,9 @@ def test_several_files_make_a_table(attend: Attend, tiny_checkpoint: Path, perfe
 
 @pytest.mark.parametrize("columns", ["en", "en,de", "en,en", "fr,en,fr"])
 def test_columns_name_languages(
-    attend: Attend, tiny_checkpoint: Path, perfect: Path, columns: str
+    attend: Attend, tiny_checkpoint: Path, pairs_file: Path, columns: str
 ) -> None:
-    command = ("evaluate", "--checkpoint", tiny_checkpoint, "--columns", columns, perfect)
+    command = ("evaluate", "--checkpoint", tiny_checkpoint, "--columns", columns, pairs_file)
     result = attend(*command)
     assert result.exit_code == 2
     assert "must name en and fr" in result.stderr

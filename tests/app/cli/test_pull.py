@@ -125,12 +125,12 @@ def test_an_interrupted_pull_is_resumed(
 ) -> None:
     hub = serving(make_folder())
 
-    def gone(request: httpx.Request) -> httpx.Response | None:
+    def unavailable(request: httpx.Request) -> httpx.Response | None:
         return httpx.Response(503) if "range" in request.headers else None
 
     size = len(hub.files[WEIGHTS])
     hub.cut, hub.cut_after = WEIGHTS, [size // 2]
-    hub.faults = gone
+    hub.faults = unavailable
     failed = attend("pull", "opus-mt-en-fr", tmp_path / "models")
     assert failed.exit_code == 1
     assert failed.stderr.endswith("503; run the command again to resume\n")

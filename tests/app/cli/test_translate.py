@@ -17,7 +17,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.translator import Sentence, Translator, offline_engines
 from tests.app.cli.conftest import Attend
 from tests.app.cli.test_main import start
-from tests.app.garbling_engine import GarblingEngine, one_more, one_number
+from tests.app.garbling_engine import GarblingEngine, incremented, one_number
 
 SENTENCES = ["The weather is nice today.", "", "A dog.", "   ", "The old cat sees a green house."]
 
@@ -286,7 +286,7 @@ def test_numbers_are_corrected_or_flagged(
         assert result.exit_code == 0
         return result.stdout, result.stderr
 
-    text, messages = translated(one_more)
+    text, messages = translated(incremented)
     assert text == "I see 42 dogs.\n"
     assert "numbers" not in messages
     text, messages = translated(one_number)

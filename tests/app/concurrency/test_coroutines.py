@@ -8,32 +8,32 @@ import pytest
 from app.concurrency.coroutines import AT_A_TIME, SHARE, Callbacks, side_by_side, turn_of_the_loop
 
 
-async def most_in_an_iteration(n_callers: int, seconds: float) -> int:
+async def max_per_iteration(n_callers: int, seconds: float) -> int:
     """Return how many callers with this amount of work continue in one iteration."""
-    went_on = 0
+    n_continued = 0
 
     async def call() -> None:
-        nonlocal went_on
+        nonlocal n_continued
         await turn_of_the_loop()
-        went_on += 1
+        n_continued += 1
         time.sleep(seconds)
 
     callers = [asyncio.create_task(call()) for _ in range(n_callers)]
     most = before = 0
     while not all(caller.done() for caller in callers):
         await asyncio.sleep(0)
-        most = max(most, went_on - before)
-        before = went_on
-    assert went_on == n_callers
+        most = max(most, n_continued - before)
+        before = n_continued
+    assert n_continued == n_callers
     return most
 
 
 async def test_long_callers_go_on_in_different_iterations() -> None:
-    assert await most_in_an_iteration(10, 1.1 * SHARE) == 1
+    assert await max_per_iteration(10, 1.1 * SHARE) == 1
 
 
 async def test_a_few_fit_into_one_iteration() -> None:
-    assert 2 <= await most_in_an_iteration(12, SHARE / 3) <= 4
+    assert 2 <= await max_per_iteration(12, SHARE / 3) <= 4
 
 
 async def test_a_cancelled_caller_delays_no_other() -> None:

@@ -76,12 +76,12 @@ def test_one_of_two_concurrent_imports_is_kept(
 ) -> None:
     folder = make_folder()
 
-    def overtaken(source: Path, destination: Path, name: str) -> None:
+    def import_concurrently(source: Path, destination: Path, name: str) -> None:
         monkeypatch.setattr("model.interop.marian_import.import_marian", import_marian)
         checkpoint_folder(folder, tmp_path)
         import_marian(source, destination, name)
 
-    monkeypatch.setattr("model.interop.marian_import.import_marian", overtaken)
+    monkeypatch.setattr("model.interop.marian_import.import_marian", import_concurrently)
     kept = checkpoint_folder(folder, tmp_path)
     assert load_checkpoint(kept).config.name == "opus-mt"
     assert list(kept.parent.iterdir()) == [kept]
@@ -125,11 +125,11 @@ def test_the_cache_is_the_users_by_default(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_a_home_the_flag_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> NoReturn:
+    def no_home() -> NoReturn:
         raise RuntimeError
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", no_home)
     with pytest.raises(CheckpointError, match="--cache"):
         default_cache()
 

@@ -93,10 +93,10 @@ def test_retries_of_a_failing_hub_are_limited(fake: FakeHub, status: int) -> Non
 
 
 def test_a_missing_network_is_reported(fake: FakeHub) -> None:
-    def gone(_: httpx.Request) -> httpx.Response:
+    def unreachable(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("no route")
 
-    fake.faults = gone
+    fake.faults = unreachable
     with pytest.raises(PullError, match=r"the network failed \(ConnectError\); run"):
         list_files(hub_of(fake), NAME, "main")
     assert len(fake.requests) == RETRIES + 1

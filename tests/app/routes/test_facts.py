@@ -12,7 +12,7 @@ import pytest
 from tests.app.asking import answered
 from tests.app.conftest import Serve
 from tests.app.documents.word_xml import run, word_file
-from tests.app.garbling_engine import GarblingEngine, no_digits, one_more, one_number
+from tests.app.garbling_engine import GarblingEngine, incremented, no_digits, one_number
 from tests.app.routes.test_files import send
 from tests.app.routes.test_translate_stream import streamed, streamed_text
 
@@ -131,7 +131,7 @@ async def test_other_services_clients_get_the_corrected_text(
 @pytest.mark.parametrize(
     ("first", "second", "is_right"),
     [
-        (one_more, one_more, True),  # both are corrected
+        (incremented, incremented, True),  # both are corrected
         (no_digits, str, False),
         (str, no_digits, False),
         (no_digits, one_number, False),

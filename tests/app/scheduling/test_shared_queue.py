@@ -12,11 +12,11 @@ from model.engine.protocol import Engine
 from tests.app.scheduling.harness import new_request
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     pass
 
 
-def anything(sentence: Waiting) -> bool:
+def accept_all(sentence: Waiting) -> bool:
     return True
 
 
@@ -27,10 +27,10 @@ def explain(engine: Engine) -> Floats:
 def joined() -> tuple[SharedQueue, InFlight]:
     """Return a queue and the sentences in flight in its only engine."""
     queue = SharedQueue()
-    return queue, queue.join(nothing)
+    return queue, queue.join(do_nothing)
 
 
-def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Waiting], bool] = anything) -> bool:
+def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Waiting], bool] = accept_all) -> bool:
     sentence = queue.take(mine, fits, lambda _: False)
     if sentence:
         assert isinstance(sentence, QueuedSegment)
@@ -40,7 +40,7 @@ def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Waiting], bool] = a
 
 async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
     queue = SharedQueue()
-    one, other = queue.join(nothing), queue.join(nothing)
+    one, other = queue.join(do_nothing), queue.join(do_nothing)
     queue.submit(new_request(5).queued)
     while take(queue, one):
         pass
@@ -55,7 +55,7 @@ async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
 
 async def test_once_an_engine_has_left_the_other_takes_all() -> None:
     queue = SharedQueue()
-    one, other = queue.join(nothing), queue.join(nothing)
+    one, other = queue.join(do_nothing), queue.join(do_nothing)
     queue.submit(new_request(5).queued)
     assert queue.leave(other) == []
     while take(queue, one):

@@ -71,12 +71,12 @@ async def test_a_shortage_of_memory_fails_no_request(monkeypatch: pytest.MonkeyP
     reference = expected(texts)
     decode = Batch._decode_window
 
-    def narrow(self: Batch, low: int, high: int, *rest: Any) -> None:
+    def limited(self: Batch, low: int, high: int, *rest: Any) -> None:
         if high - low > 2:
             raise torch.OutOfMemoryError
         decode(self, low, high, *rest)
 
-    monkeypatch.setattr(Batch, "_decode_window", narrow)
+    monkeypatch.setattr(Batch, "_decode_window", limited)
     scheduler = Scheduler([engine_on("cpu")], clock=FakeClock())
     scheduler.start()
     assert await answers(scheduler, texts) == reference

@@ -8,7 +8,7 @@ from model.decoding.term_constraints import allowed_constraints, constraint_of, 
 from model.text.tokenizer import Tokenizer
 
 
-def spelt(
+def wordings_of(
     tokenizer: Tokenizer, term: str, *, may_be_capital: bool = False
 ) -> dict[int, tuple[str, Wording]]:
     """Return the pieces of the wordings, and the wordings, by index."""
@@ -20,7 +20,7 @@ def spelt(
 
 
 def test_a_word_begins_with_a_space_or_follows_no_letter(tokenizer: Tokenizer) -> None:
-    found = spelt(tokenizer, "chien brun")
+    found = wordings_of(tokenizer, "chien brun")
     assert {where: pieces for where, (pieces, _) in found.items()} == {
         ANYWHERE: "▁chien▁brun", GLUED: "chien▁brun",
     }  # fmt: skip
@@ -29,20 +29,20 @@ def test_a_word_begins_with_a_space_or_follows_no_letter(tokenizer: Tokenizer) -
 
 
 def test_the_first_letter_may_be_capital_at_the_beginning(tokenizer: Tokenizer) -> None:
-    found = spelt(tokenizer, "été", may_be_capital=True)
+    found = wordings_of(tokenizer, "été", may_be_capital=True)
     assert tokenizer.decode(found[FIRST][1].ids) == "Été"
-    assert FIRST not in spelt(tokenizer, "Gare", may_be_capital=True)
-    assert FIRST not in spelt(tokenizer, "gare")
+    assert FIRST not in wordings_of(tokenizer, "Gare", may_be_capital=True)
+    assert FIRST not in wordings_of(tokenizer, "gare")
 
 
 def test_behind_a_mark_a_letter_may_follow(tokenizer: Tokenizer) -> None:
-    assert not spelt(tokenizer, "C++")[ANYWHERE][1].closed
-    assert spelt(tokenizer, "3")[ANYWHERE][1].closed
+    assert not wordings_of(tokenizer, "C++")[ANYWHERE][1].closed
+    assert wordings_of(tokenizer, "3")[ANYWHERE][1].closed
 
 
 def test_words_outside_the_vocabulary_are_spelt_in_bytes(tokenizer: Tokenizer) -> None:
     for term in ("猫", "😀", "Łódź", "naïve"):
-        assert tokenizer.decode(spelt(tokenizer, term)[ANYWHERE][1].ids) == term
+        assert tokenizer.decode(wordings_of(tokenizer, term)[ANYWHERE][1].ids) == term
 
 
 @pytest.mark.parametrize("term", ["ﬁn", "a  b", "\u200b", "½"])

@@ -18,14 +18,14 @@ from tests.model.training.toy import Recorder, Workshop
 _WEIGHT = "layers.0.feed_forward.w_1.weight"
 
 
-def everything(trainer: Trainer) -> dict[str, Tensor]:
+def full_state(trainer: Trainer) -> dict[str, Tensor]:
     """The state that determines the rest of a run."""
     weights = {name: value.detach() for name, value in trainer.model.named_parameters()}
     return weights | trainer._optimizer.state_tensors()
 
 
 def assert_identical(left: Trainer, right: dict[str, Tensor]) -> None:
-    found = everything(left)
+    found = full_state(left)
     assert found.keys() == right.keys()
     for name, value in found.items():
         assert torch.equal(value, right[name]), name
@@ -44,7 +44,7 @@ def test_stopped_and_resumed_is_bit_identical_to_one_go(
     }
     whole = workshop.open("whole", **changes)
     whole.train()
-    expected = everything(whole)
+    expected = full_state(whole)
     assert whole.counters.position.chunk > 0
 
     stopped = workshop.open("parts", **changes)
@@ -182,7 +182,7 @@ def test_bf16_training_lowers_the_loss(workshop: Workshop) -> None:
 def test_a_finished_run_resumed_does_nothing(workshop: Workshop, tmp_path: Path) -> None:
     trainer = workshop.open()
     trainer.train()
-    expected = everything(trainer)
+    expected = full_state(trainer)
     again = workshop.open(resume=True)
     again.train()
     assert_identical(again, expected)

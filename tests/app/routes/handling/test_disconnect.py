@@ -19,7 +19,7 @@ class Client:
         return {"type": "http.disconnect"}
 
 
-async def _soon() -> None:
+async def _iterate_loop() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -59,12 +59,12 @@ async def test_a_client_may_leave_as_the_work_ends() -> None:
         return 7
 
     assert await while_connected(client.request, work()) == 7
-    await _soon()
+    await _iterate_loop()
 
 
 async def test_cancellation_from_outside_is_not_a_disconnect() -> None:
     task = asyncio.create_task(while_connected(Client().request, asyncio.Event().wait()))
-    await _soon()
+    await _iterate_loop()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

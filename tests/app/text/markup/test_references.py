@@ -118,10 +118,10 @@ def test_the_text_is_the_translation_whatever_it_has(
         assert result.count(raw) <= inner.count(raw)
     if translation != opened.texts[0]:
         [again] = MarkupDocument(result, markup).texts or [html.unescape(result[3:-4])]
-        assert loose(again) == loose(translation)
+        assert comparable(again) == comparable(translation)
 
 
-def loose(text: str) -> str:
+def comparable(text: str) -> str:
     """Return the letters, digits and symbols that references do not change."""
     bare = text.replace("&", "et").replace("…", "").replace("\u00ad", "")
     return "".join(one for one in bare if not one.isspace() and one not in "…\"'’«».").lower()

@@ -35,7 +35,7 @@ def garbled(text: str, random: Random) -> str:
     )
 
 
-def lost(text: str, random: Random) -> str:
+def dropped(text: str, random: Random) -> str:
     """Drop the text."""
     return "zzz " * random.randint(1, 5)
 
@@ -54,7 +54,7 @@ def answer(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("model", [garbled, lost])
+@pytest.mark.parametrize("model", [garbled, dropped])
 def test_facts_are_kept(
     language: str, model: Callable[[str, Random], str], codec: TextCodec
 ) -> None:

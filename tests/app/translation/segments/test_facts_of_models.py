@@ -70,7 +70,7 @@ def random_model(
     return load_checkpoint(folder)
 
 
-def takes(model: Checkpoint, source: str, target: str) -> bool:
+def supports(model: Checkpoint, source: str, target: str) -> bool:
     """Whether a model has two languages; one without language tokens has any."""
     try:
         model.tokenizer.source_ids("a", target, source)
@@ -84,8 +84,8 @@ def test_facts_are_kept(random_model: Checkpoint) -> None:
     longest = random_model.config.transformer.max_length
     options = SearchOptions(beam_size=2, max_target_tokens=6)
     random = Random(7)
-    languages = [one for one in LANGUAGES if takes(random_model, one, "fr")]
-    targets = [one for one in (*LANGUAGES, "fr") if takes(random_model, "en", one)]
+    languages = [one for one in LANGUAGES if supports(random_model, one, "fr")]
+    targets = [one for one in (*LANGUAGES, "fr") if supports(random_model, "en", one)]
     for number, language in enumerate(languages):
         found = random.sample(FACTS, 3)
         direction = (language, targets[(number + 7) % len(targets)])

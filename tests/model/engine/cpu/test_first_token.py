@@ -25,7 +25,7 @@ HUGGING_FACE = {name: rule for name, rule in RULES.items() if "Marian" not in na
 LANGUAGES = (30, 31, 149)
 
 
-def given(jobs: Sequence[Job]) -> Iterator[Job]:
+def with_first_ids(jobs: Sequence[Job]) -> Iterator[Job]:
     """The same jobs, with languages in turn; every fourth has none."""
     for job in jobs:
         language = (*LANGUAGES, None)[job.id % 4]
@@ -40,7 +40,7 @@ def reference(model: Transformer, job: Job) -> list[object]:
 @pytest.mark.parametrize("rule", HUGGING_FACE.values(), ids=str)
 def test_float32_answers_as_the_reference(model: Transformer, rule: Rule | None) -> None:
     engine = cpu_engine(model, "float32")
-    jobs = list(given(draw_jobs(model, 16, seed=3, rules=[rule])))
+    jobs = list(with_first_ids(draw_jobs(model, 16, seed=3, rules=[rule])))
     outcomes = run(engine, jobs)
     for job in jobs:
         check_same(outcomes[job.id], reference(model, job))  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def test_float32_answers_as_the_reference(model: Transformer, rule: Rule | None)
 @PRECISIONS
 def test_answers_are_the_same_bits_in_any_batch(model: Transformer, precision: Precision) -> None:
     engine = cpu_engine(model, precision)
-    jobs = list(given(draw_jobs(model, 24, seed=4, rules=list(HUGGING_FACE.values()))))
+    jobs = list(with_first_ids(draw_jobs(model, 24, seed=4, rules=list(HUGGING_FACE.values()))))
     assert run(engine, jobs) == alone(engine, jobs)
 
 

@@ -93,14 +93,14 @@ def test_sentences_that_cannot_be_encoded_at_once_are_split(
     expected = tokens_of(run(torch_engine(model), jobs))
     refused = 0
 
-    def narrow(group: Sequence[NewSentence], *rest: Any) -> None:
+    def limited(group: Sequence[NewSentence], *rest: Any) -> None:
         nonlocal refused
         if len(group) > most:
             refused += 1
             raise error
         encode_into(group, *rest)
 
-    monkeypatch.setattr(batch_module, "encode_into", narrow)
+    monkeypatch.setattr(batch_module, "encode_into", limited)
     engine = torch_engine(model)
     engine.admit(jobs)
     assert tokens_of(run(engine, [])) == expected
@@ -114,12 +114,12 @@ def test_slots_that_cannot_be_decoded_at_once_take_turns(
     expected = tokens_of(run(torch_engine(model), jobs))
     decode = Batch._decode_window
 
-    def narrow(self: Batch, low: int, high: int, *rest: Any) -> None:
+    def limited(self: Batch, low: int, high: int, *rest: Any) -> None:
         if high - low > most:
             raise error
         decode(self, low, high, *rest)
 
-    monkeypatch.setattr(Batch, "_decode_window", narrow)
+    monkeypatch.setattr(Batch, "_decode_window", limited)
     assert tokens_of(run(torch_engine(model), jobs)) == expected
 
 
@@ -204,12 +204,12 @@ def test_too_long_a_sentence_fails(model: Transformer, monkeypatch: pytest.Monke
     longest = max(jobs, key=lambda job: len(job.source_ids))
     expected = tokens_of(run(torch_engine(model), [job for job in jobs if job is not longest]))
 
-    def strict(group: Sequence[NewSentence], *rest: Any) -> None:
+    def refuse_longest(group: Sequence[NewSentence], *rest: Any) -> None:
         if any(one.job.id == longest.id for one in group):
             raise SHORT
         encode_into(group, *rest)
 
-    monkeypatch.setattr(batch_module, "encode_into", strict)
+    monkeypatch.setattr(batch_module, "encode_into", refuse_longest)
     engine = torch_engine(model)
     engine.admit(jobs)
     outcomes = run(engine, [])
@@ -247,18 +247,18 @@ def test_a_sentence_that_ends_in_a_step_without_memory_for_others_is_not_lost(
     decode, steps = Batch._decode_window, constrained_steps
     n_failed = 0
 
-    def sometimes() -> None:
+    def fail_twice() -> None:
         nonlocal n_failed
         if n_failed < 2:
             n_failed += 1
             raise SHORT
 
     def first_fails(self: Batch, *window: Any) -> None:
-        sometimes()
+        fail_twice()
         decode(self, *window)
 
     def first_search_fails(*arguments: Any) -> Any:
-        sometimes()
+        fail_twice()
         return (yield from steps(*arguments))
 
     monkeypatch.setattr(Batch, "_decode_window", first_fails)

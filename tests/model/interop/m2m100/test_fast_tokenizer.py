@@ -31,7 +31,7 @@ def written(folder: Path) -> dict[str, Any]:
     return values
 
 
-def both(folder: Path) -> tuple[SentencePieces, SentencePieces]:
+def both_tokenizers(folder: Path) -> tuple[SentencePieces, SentencePieces]:
     path = folder / "sentencepiece.bpe.model"
     content = sentencepiece_model(written(folder), "ours")
     return SentencePieces(content, "ours"), SentencePieces(path.read_bytes(), "theirs")
@@ -48,12 +48,14 @@ def change(folder: Path, how: Change) -> None:
 
 def to_older_format(values: dict[str, Any]) -> None:
     model = values["model"]
-    model["merges"] = [" ".join(pair) for pair in model["merges"] if "".join(pair) != first(values)]
+    model["merges"] = [
+        " ".join(pair) for pair in model["merges"] if "".join(pair) != first_piece(values)
+    ]
     values["normalizer"]["normalizers"].append({"type": "Strip"})
     values["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [values["pre_tokenizer"]]}
 
 
-def first(values: dict[str, Any]) -> str:
+def first_piece(values: dict[str, Any]) -> str:
     """The first piece, whose merges older versions omit."""
     [found] = [piece for piece, index in values["model"]["vocab"].items() if index == 4]
     return str(found)
@@ -65,7 +67,7 @@ def test_pieces_and_spans_are_those_of_the_original(
 ) -> None:
     folder = make_multilingual(kind="nllb")
     change(folder, how)
-    ours, theirs = both(folder)
+    ours, theirs = both_tokenizers(folder)
     for text in texts():
         assert ours.split(text) == theirs.split(text)
         assert ours.join(ours.pieces(text)) == theirs.join(theirs.pieces(text))
@@ -98,7 +100,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
         lambda values: values["model"]["merges"].append(["q", "q"]), "merges that are not those",
     ),
     "ids": (
-        lambda values: values["model"]["vocab"].update({first(values): 5_000}), "ids of pieces",
+        lambda values: values["model"]["vocab"].update({first_piece(values): 5_000}),
+        "ids of pieces",
     ),
     "no model": (lambda values: values.pop("model"), "not a tokenizer.json as `transformers`"),
     "a list": (set_model(vocab=[1, 2]), "not a tokenizer.json"),

@@ -32,7 +32,7 @@ def stream(tokenizer: Tokenizer) -> BatchStream:
     )
 
 
-def same(left: list[Batch], right: list[Batch]) -> bool:
+def are_equal(left: list[Batch], right: list[Batch]) -> bool:
     return len(left) == len(right) and all(
         np.array_equal(a.source, b.source) and np.array_equal(a.target, b.target)
         for a, b in zip(left, right, strict=True)
@@ -52,9 +52,9 @@ def texts(stream: BatchStream, batches: list[Batch]) -> list[tuple[str, str, str
 
 def test_a_chunk_is_a_function_of_seed_and_number(stream: BatchStream) -> None:
     stream = replace(stream, noise=NOISY)
-    assert same(stream.chunk(3), replace(stream).chunk(3))
-    assert not same(stream.chunk(3), stream.chunk(4))
-    assert not same(stream.chunk(3), replace(stream, seed=8).chunk(3))
+    assert are_equal(stream.chunk(3), replace(stream).chunk(3))
+    assert not are_equal(stream.chunk(3), stream.chunk(4))
+    assert not are_equal(stream.chunk(3), replace(stream, seed=8).chunk(3))
 
 
 def test_every_pair_is_seen_exactly_once_per_pass(stream: BatchStream) -> None:
@@ -109,7 +109,7 @@ def test_batches_from_a_position_are_the_tail_of_all(stream: BatchStream) -> Non
         tail = itertools.islice(stream.batches(position), len(taken) - index - 1)
         rest = taken[index + 1 :]
         resumed = list(tail)
-        assert same([batch for batch, _ in resumed], [batch for batch, _ in rest])
+        assert are_equal([batch for batch, _ in resumed], [batch for batch, _ in rest])
         assert [place for _, place in resumed] == [place for _, place in rest]
 
 
@@ -119,18 +119,21 @@ def test_a_worker_prepares_the_same_batches(stream: BatchStream) -> None:
     helped_by_one = stream.batches(Position(1, 2), workers=1)
     helped = list(itertools.islice(helped_by_one, 30))
     helped_by_one.close()
-    assert same([batch for batch, _ in alone], [batch for batch, _ in helped])
+    assert are_equal([batch for batch, _ in alone], [batch for batch, _ in helped])
     assert [place for _, place in alone] == [place for _, place in helped]
 
 
-def _die(number: int) -> list[Batch]:
+def _kill_worker(number: int) -> list[Batch]:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError(number)
 
 
 def test_dead_workers_are_reported(stream: BatchStream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.training.data.batches._shared_chunk", _die)
-    _die.__module__, _die.__qualname__ = "model.training.data.batches", "_shared_chunk"
+    monkeypatch.setattr("model.training.data.batches._shared_chunk", _kill_worker)
+    _kill_worker.__module__, _kill_worker.__qualname__ = (
+        "model.training.data.batches",
+        "_shared_chunk",
+    )
     with pytest.raises(TrainingError, match="prepares batches died"):
         next(stream.batches(START, workers=1))
 
@@ -207,8 +210,8 @@ def test_subword_regularisation_varies_segmentations_but_not_text(
     train_tokenizer(sentences, ["xx", "yy"], VOCABULARY + 20, path, kind=kind)
     stream = replace(stream, tokenizer=Tokenizer.load(path))
     sampled = replace(stream, sampling=0.3)
-    assert same(sampled.chunk(3), replace(sampled).chunk(3))
-    assert not same(sampled.chunk(3), stream.chunk(3))
+    assert are_equal(sampled.chunk(3), replace(sampled).chunk(3))
+    assert not are_equal(sampled.chunk(3), stream.chunk(3))
     assert sorted(texts(stream, sampled.chunk(0))) == sorted(texts(stream, stream.chunk(0)))
 
 

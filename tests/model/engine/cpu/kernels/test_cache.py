@@ -261,11 +261,11 @@ def test_without_a_folder_for_the_cache_a_temporary_one_is_made(
 def test_a_user_without_a_home_has_a_cache_all_the_same(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def homeless() -> Path:
+    def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", no_home)
     calls = at_exit(monkeypatch)
     folder = cache.kernel_folder()
     assert folder is not None
@@ -329,10 +329,10 @@ def test_a_process_whose_cache_cannot_grow_names_the_folder_and_works(tmp_path: 
 def test_a_full_disk_costs_a_warning_that_names_the_folder(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def full(*_: object) -> None:
+    def raise_disk_full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
+    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", raise_disk_full)
     kernel = object.__new__(KernelCache)
     kernel._cache_path = "/kernels"
     kernel.save_overload(None, None)
