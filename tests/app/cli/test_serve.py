@@ -239,12 +239,13 @@ def test_a_shortage_of_memory_is_reported_in_one_line(error: Exception) -> None:
 
 def test_sigterm_ends_readiness_then_new_work_then_the_process(tiny_checkpoint: Path) -> None:
     with serving(tiny_checkpoint, "--threads", "1", "--drain-delay", "3") as (process, client):
+        body = {"text": "The house.", "source": "en", "target": "fr"}
+        client.post("/translate", json=body)  # the first takes long beside other work
         process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         while (answer := client.get("/readyz")).status_code == httpx.codes.OK:
             time.sleep(0.02)
         assert answer.json()["type"].endswith(":draining")
-        body = {"text": "The house.", "source": "en", "target": "fr"}
         assert client.post("/translate", json=body).status_code == httpx.codes.OK
         assert client.get("/livez").status_code == httpx.codes.OK
         assert process.wait(timeout=120) == 0
