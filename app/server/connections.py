@@ -23,6 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from app.server.middleware import OF_DATA
+from app.server.request_parser import RequestParser
 from app.server.unread import MIN_RATE, UnreadAnswers
 from app.wire.problems import problem_response
 
@@ -82,6 +83,7 @@ class TimedProtocol(HttpToolsProtocol):
     """One connection. The timeout for headers starts when it opens, or with their first byte."""
 
     server_state: Connections
+    parser: RequestParser  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -91,6 +93,7 @@ class TimedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self.parser = RequestParser(self)
         self._phase: Phase = "head"
         self._n_requests = 0
         self._unanswered: deque[RequestResponseCycle] = deque()  # requests with complete headers
@@ -180,6 +183,11 @@ class TimedProtocol(HttpToolsProtocol):
         if not is_named or len(hosts) > 1 or not all(map(_HOST.fullmatch, hosts)):
             self._fault = 400, "a request has one header Host, with a name and perhaps a port"
             raise ValueError
+        codings = [value for name, value in self.headers if name == b"transfer-encoding"]
+        is_newer = self.parser.get_http_version() != "1.0"  # which has no chunks, RFC 9112 §6.1
+        if codings and not (is_newer and [one.lower() for one in codings] == [b"chunked"]):
+            self._fault = 400, "the only Transfer-Encoding is chunked, from HTTP/1.1 on"
+            raise ValueError
         try:
             super().on_headers_complete()
         except Exception:
@@ -190,6 +198,8 @@ class TimedProtocol(HttpToolsProtocol):
         self._head_bytes = self._body_bytes = 0
 
     def on_message_complete(self) -> None:
+        if self.parser.leaves_body:
+            return
         self._phase = "none"
         self._body_bytes = 0
         self.server_state.incomplete.pop(self, None)

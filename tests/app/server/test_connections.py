@@ -237,6 +237,9 @@ HOST = b" HTTP/1.1\r\nHost: a\r\n\r\n"
         (b"\x16\x03\x01\x02 hello\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", 200),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     ],
 )
 @pytest.mark.parametrize("in_pieces", [False, True])
@@ -446,8 +449,45 @@ async def test_many_headers_or_trailers_are_refused(sent: bytes) -> None:
         assert await fine.answer() == (200, b"")
 
 
-async def test_an_unsupported_upgrade_is_ignored() -> None:
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize("offered", [b"websocket", b"h2c", b"TLS/1.0, HTTP/1.1", b"x"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("body", [b"Content-Length: 4\r\n\r\nabcd", CHUNKED, b"\r\n"])
+async def test_an_unsupported_upgrade_is_ignored(offered: bytes, size: int, body: bytes) -> None:
+    """Java's HttpClient offers HTTP/2 with its first request, and keeps the connection."""
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: "
+    request = head + offered + b"\r\nHTTP2-Settings: AAEA\r\n" + body
+    expected = b"abcd" if body != b"\r\n" else b""
+    sent = request + GET + request + POST + b"wxyz"
+    async with serving() as served:
+        connection = await served.connect()
+        for start in range(0, len(sent), size):
+            connection.send(sent[start : start + size])
+            await asyncio.sleep(0)
+        for answer in (expected, b"", expected, b"wxyz"):
+            assert await connection.answer() == (200, answer)
+        connection.send(GET)
+        assert await connection.answer() == (200, b"")
+
+
+@pytest.mark.parametrize("body", [b"Content-Length: 4\r\n\r\nab", CHUNKED[:-5]])
+async def test_a_request_that_offers_another_protocol_has_its_time(body: bytes) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+    async with serving(HASTY) as served:
+        connection = await served.connect(head + body)
+        assert (await connection.answer())[0] == 408
+        assert await connection.end() == b""
+
+
+async def test_a_request_that_offers_another_protocol_is_refused_like_others() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+    async with serving() as served:
+        connection = await served.connect(head + CHUNKED.replace(b"2\r\ncd", b"-2\r\ncd"))
+        assert (await connection.answer())[0] == 400
+        assert await connection.end() == b""
     async with serving(rejects=True) as served:
-        upgrade = b"Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket"
-        connection = await served.connect(GET.replace(b"Host: a", upgrade))
+        connection = await served.connect(head + CHUNKED + GET)
+        assert (await connection.answer())[0] == 429
         assert await connection.answer() == (200, b"")
