@@ -69,6 +69,14 @@ _FIELDS: Mapping[Dialect, Mapping[str, str]] = {
     "openai": {"text": "messages", "target": "model"},
 }
 """A dialect's names for the fields of the native dialect."""
+_FIELDS_OF_PATHS: Mapping[str, Mapping[str, str]] = {
+    "/translate_a/": {"text": "q", "source": "sl", "target": "tl"},
+    "/imme": {"text": "text_list", "source": "source_lang", "target": "target_lang"},
+    "/kiss": {"source": "from", "target": "to"},
+    "/hcfy": {"target": "destination"},
+    "/deeplx": {"source": "source_lang", "target": "target_lang", "format": "tag_handling"},
+}
+"""The same for paths with names of their own."""
 
 
 def media_type(headers: Headers) -> str:
@@ -116,10 +124,11 @@ def failure_response(error: Exception, scope: Scope) -> Response:
     if dialect == "native":
         return problem_response(error, scope["state"]["request_id"])
     status = _status(kind_of(error), dialect)
+    path: str = scope["path"]
     if dialect == "undecided":
         message = message_of(error, "libretranslate")
         return problem_response(error, scope["state"]["request_id"], status, error=message)
-    body = json.dumps(error_body(error, dialect, status))
+    body = json.dumps(error_body(error, dialect, status, path))
     return Response(body, status, headers_of(error), "application/json")
 
 
@@ -133,9 +142,9 @@ def _status(kind: Kind, dialect: Dialect) -> int:
     return kind.libretranslate or kind.status
 
 
-def error_body(error: Exception, dialect: Dialect, status: int) -> dict[str, Any]:
+def error_body(error: Exception, dialect: Dialect, status: int, path: str = "") -> dict[str, Any]:
     """Return the body of an error response in a dialect other than the native one."""
-    message = message_of(error, dialect)
+    message = message_of(error, dialect, path)
     match dialect:
         case "deepl":
             return {"message": message}
@@ -152,12 +161,15 @@ def error_body(error: Exception, dialect: Dialect, status: int) -> dict[str, Any
             return {"error": message}
 
 
-def message_of(error: Exception, dialect: Dialect) -> str:
-    """Return the text of an error in a dialect other than the native one."""
+def message_of(error: Exception, dialect: Dialect, path: str = "") -> str:
+    """Return the text of an error in a dialect other than the native one, with the path's names."""
+    names = next(
+        (own for prefix, own in _FIELDS_OF_PATHS.items() if path.startswith(prefix)),
+        _FIELDS.get(dialect, {}),
+    )
     if isinstance(error, UnknownLanguagesError):
         if dialect == "libretranslate":
             return libretranslate_languages_message(error)
-        names = _FIELDS.get(dialect, {})
         source, target = names.get("source", "source"), names.get("target", "target")
         if error.wrong is None:
             return f"{target}: not supported with this {source}; {error}"
@@ -166,7 +178,6 @@ def message_of(error: Exception, dialect: Dialect) -> str:
         return detail_of(error)
     if dialect == "libretranslate" and (message := invalid_request_message(error)):
         return message
-    names = _FIELDS.get(dialect, {})
     faults = []
     for fault in error.errors[:MAX_ERRORS]:
         field, _, inner = fault.pointer.removeprefix("/").partition("/")

@@ -36,6 +36,9 @@ Readers: TypeAlias = Mapping[str, Read]
 """How each part with text is read, by its name in the archive."""
 
 _ATTRIBUTE = re.compile(r"""(?<=\s)([\w:.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""All that these formats have: ECMA-376 part 2, annex B; OpenDocument 1.3 part 2, §2.3; OCF."""
+
 _XML_SUFFIXES = (".xml", ".xhtml", ".html", ".htm", ".ncx", ".opf")
 _DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError)
 
@@ -172,6 +175,10 @@ def _check(archive: zipfile.ZipFile) -> None:
         raise UnreadableFileError(f"the archive unpacks to more than {MAX_UNPACKED_BYTES:,} bytes")
     if any(entry.flag_bits & 1 for entry in entries):
         raise UnreadableFileError("the document is encrypted")
+    if other := [entry for entry in entries if entry.compress_type not in _METHODS]:
+        raise UnreadableFileError(
+            f"{other[0].filename} is compressed by another method than deflate"
+        )
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
         raise UnreadableFileError("the archive has two entries with the same name")

@@ -16,7 +16,7 @@ from app.errors import InvalidRequestError
 from app.languages.served import fits
 from app.translation.answers import TranslateAnswer
 from app.translation.language_paths import AUTO
-from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Texts
+from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Text, Texts
 from app.wire.native.requests import TranslateRequest
 
 _MARKUP = re.compile(r"<(?:[abix]|span)(?: i=)?\d+>|&(?:amp|lt|gt|nbsp);")
@@ -57,7 +57,7 @@ class ImmersiveRequest(LenientRequest):
 class KissRequest(LenientRequest):
     """The body of POST /kiss: one text, or several."""
 
-    text: str | None = None
+    text: Text | None = None
     texts: Texts | None = None
     source: str = Field(AUTO, max_length=MAX_LANGUAGE_CODE, alias="from")
     target: LanguageCode = Field(alias="to")
@@ -84,7 +84,7 @@ class KissRequest(LenientRequest):
 class HcfyRequest(LenientRequest):
     """The body of POST /hcfy, with Chinese names of languages."""
 
-    text: str
+    text: Text
     source: str | None = None
     destination: list[str] = Field(
         min_length=1,
@@ -142,7 +142,7 @@ def _code(name: str, codes: Mapping[str, str], pointer: str) -> str:
 class DeepLXRequest(LenientRequest):
     """The body of POST /deeplx."""
 
-    text: str
+    text: Text
     source_lang: str = Field(AUTO, max_length=MAX_LANGUAGE_CODE)
     target_lang: LanguageCode
     tag_handling: Literal["", "html", "xml"] = ""

@@ -49,6 +49,15 @@ TEXTS_SCHEMA = WithJsonSchema(
 Texts = Annotated[list[str], BeforeValidator(read_texts), TEXTS_SCHEMA]
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise PydanticCustomError("text", "Input should be a string")
+    return without_surrogates(value)
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+"""One text; lone surrogates become U+FFFD."""
+
 MAX_MEMBERS = 100
 """Members of an object without unknown fields; each of those would be an error of its own."""
 
@@ -81,6 +90,7 @@ _DETAILS = {
     "extra_forbidden": "Unknown field",
     "list_type": "Input should be a list",
     "model_type": "Input should be an object",
+    "string_unicode": "A string should not have half of a surrogate pair",
     "too_long": "Input should be a list of at most {max_length} items",
     "too_short": "Input should be a list of at least {min_length} item",
     "tuple_type": "Input should be a list",

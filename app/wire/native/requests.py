@@ -25,9 +25,9 @@ from app.wire.native.fields import (
     Source,
     Target,
     Terms,
+    Text,
     Texts,
     WireRequest,
-    without_surrogates,
 )
 from model.decoding.processors import MAX_REPETITION_PENALTY, MAX_TEMPERATURE
 from model.engine.explanations import AttentionKind, StackName
@@ -210,19 +210,13 @@ class ExaminedLayer(WireRequest):
     )
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise PydanticCustomError("text", "Input should be a string")
-    return without_surrogates(value)
-
-
 _SHOWN_PARTS = {"attention", "activations", "positions"}
 
 
 class ExplainRequest(WireRequest):
     """The body of POST /explain: one sentence, searched as POST /translate does."""
 
-    text: Annotated[str, BeforeValidator(_text)]
+    text: Text
     source: Source = None
     target: Target = None
     beam_size: BeamSize = None

@@ -5,6 +5,7 @@ Kiss Translator 2.0.31 (src/apis/trans.js, src/libs/translator.js), Immersive Tr
 """
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -144,3 +145,25 @@ async def test_languages_are_read_without_holding_the_models_twice(serve: Serve)
         assert (await client.post("/hcfy", json=body)).status_code == 200
         async with asyncio.timeout(60):
             await runtime.retire()
+
+
+HALF = "cat \\ud83d"
+"""As JSON has it."""
+BODIES: dict[str, dict[str, Any]] = {
+    "/imme": {"text_list": "cat", "source_lang": "en", "target_lang": "fr"},
+    "/kiss": {"text": "cat", "from": "en", "to": "fr"},
+    "/hcfy": {"text": "cat", "source": "英语", "destination": ["法语"]},
+    "/deeplx": {"text": "cat", "source_lang": "en", "target_lang": "fr"},
+}
+
+
+@pytest.mark.parametrize("path", BODIES)
+async def test_half_of_a_surrogate_pair_in_a_text_is_replaced(client: Client, path: str) -> None:
+    [name] = {"text", "text_list"} & set(BODIES[path])
+    written = {one: await _answer(client, path, name, one) for one in (HALF, "cat \ufffd")}
+    assert written[HALF] == written["cat \ufffd"]
+
+
+async def _answer(client: Client, path: str, name: str, escaped: str) -> Any:
+    body = json.dumps(BODIES[path] | {name: "TEXT"}, ensure_ascii=False).replace("TEXT", escaped)
+    return content(await client.post(path, content=body.encode(), headers=NO_KEY))

@@ -34,6 +34,7 @@ IMME = "/imme", {"text_list": ["a"], "target_lang": "fr"}
 KISS = "/kiss", {"text": "a", "to": "fr"}
 HCFY = "/hcfy", {"text": "a", "destination": ["法语"]}
 DEEPLX = "/deeplx", {"text": "a", "target_lang": "fr"}
+WEB = "/translate_a/single", {"q": "a", "tl": "fr"}
 
 FAULTS: list[tuple[tuple[str, dict[str, Any]], dict[str, Any], str, str]] = [
     # a valid request, the change that makes it invalid, the field, what would be right
@@ -89,8 +90,33 @@ FAULTS: list[tuple[tuple[str, dict[str, Any]], dict[str, Any], str, str]] = [
     (KISS, {"to": ""}, "to", CODE),
     (HCFY, {"destination": []}, "destination", "Input should be a list of at least 1 item"),
     (DEEPLX, {"target_lang": ""}, "target_lang", CODE),
+    (IMME, {"target_lang": "xx"}, "target_lang", "not supported"),
+    (KISS, {"to": "xx"}, "to", "not supported"),
+    (KISS, {"from": "xx"}, "from", "not supported"),
+    (HCFY, {"destination": ["xx"]}, "destination", "Expected Chinese names"),
+    (DEEPLX, {"source_lang": "xx"}, "source_lang", "not supported"),
+    (WEB, {"sl": "xx"}, "sl", "not supported"),
+    (WEB, {"sl": ""}, "sl", CODE),
+    (WEB, {"tl": "xx"}, "tl", "not supported"),
+    *(
+        (one, {name: "\ud800"}, name, "half of a surrogate pair")
+        for one, name in (
+            (NATIVE, "source"),
+            (EXPLAIN, "target"),
+            (LIBRE, "source"),
+            (DEEPL, "glossary_id"),
+            (V2, "target_lang"),
+            (GOOGLE, "target"),
+            (OPENAI, "model"),
+            (IMME, "source_lang"),
+            (KISS, "from"),
+            (DEEPLX, "tag_handling"),
+            (WEB, "tl"),
+        )
+    ),
 ]
 
+JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 REQUIRED = {  # the first required field
     "/language/translate/v2": "q", "/language/translate/v2/detect": "q", "/translate_a/single": "q",
@@ -119,7 +145,8 @@ async def test_each_names_the_field_and_what_would_be_right(serve: Serve) -> Non
     wrong = []
     async with serve(FakeEngine()) as client:
         for (path, valid), change, field, expected in FAULTS:
-            response = await client.post(path, json=valid | change)
+            body = json.dumps(valid | change)  # httpx would not escape surrogates
+            response = await client.post(path, content=body, headers=JSON)
             native = "text" in valid and path in ("/translate", "/score", "/explain")
             found = fault(response.json())
             if (

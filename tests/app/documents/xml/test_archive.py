@@ -246,6 +246,26 @@ def test_a_damaged_entry_is_reported_before_the_archive_is_copied() -> None:
         open_word(bytes(data))
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, 9])
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_other_methods_of_compression_are_refused(method: int, is_damaged: bool) -> None:
+    """Their errors are neither `zlib.error` nor `ValueError`, and LZMA may take 4 GB."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as file:
+        for name, content in PARTS[".docx"].items():
+            file.writestr(name, content, zipfile.ZIP_STORED if method == 9 else method)
+    data = bytearray(target.getvalue())
+    if method == 9:  # deflate64, which Python does not write
+        at = data.index(b"PK\x01\x02") + 10
+        data[at : at + 2] = b"\x09\x00"
+    if is_damaged:
+        data[60:70] = b"x" * 10
+    with pytest.raises(
+        UnreadableFileError, match=r"\[Content_Types\].xml is compressed by another"
+    ):
+        open_word(bytes(data))
+
+
 def test_encrypted_and_ambiguous_archives_are_refused() -> None:
     data = bytearray(word_file(run("a")))
     at = data.index(b"PK\x01\x02")
