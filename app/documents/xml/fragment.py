@@ -5,9 +5,11 @@ Elements that are not part of the sentence are set aside, read like the rest, an
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Self
 
+from app.documents.xml.namespaces import Rename, in_document
 from app.documents.xml.paragraphs import MAX_NESTED, paragraphs
 from app.text.document import Answer, Document, Parts
 from app.text.markup.document import MarkupDocument, MarkupOptions
@@ -34,10 +36,22 @@ class Vocabulary:
     copied: frozenset[str] = frozenset()
     fields: str | None = None
 
+    def renamed(self, rename: Rename) -> Self:
+        """Return the names with other prefixes."""
+        return replace(
+            self,
+            paragraphs=frozenset(map(rename, self.paragraphs)),
+            inline=frozenset(map(rename, self.inline)),
+            breaks=frozenset(map(rename, self.breaks)),
+            copied=frozenset(map(rename, self.copied)),
+            fields=self.fields and rename(self.fields),
+        )
+
 
 def marked_paragraphs(tokens: Iterable[Token], names: Vocabulary) -> Parts:
     """Parse the paragraphs of a document. Raises `UnreadableFileError` if one is too long."""
-    return Parts(_paragraphs(tokens, names, MAX_NESTED))
+    own_names, tokens = in_document(names, tokens)
+    return Parts(_paragraphs(tokens, own_names, MAX_NESTED))
 
 
 def _paragraphs(

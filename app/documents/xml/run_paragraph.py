@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
+from app.documents.xml.namespaces import in_document
 from app.documents.xml.paragraphs import MAX_NESTED, paragraphs
 from app.documents.xml.runs import Item, Vocabulary, items
 from app.text.document import Answer, Document, Parts
@@ -31,7 +32,8 @@ def run_paragraphs(tokens: Iterable[Token], names: Vocabulary, kept: Container[s
 
     Raises `UnreadableFileError` if one is too long.
     """
-    return Parts(_parts(tokens, names, MAX_NESTED, kept))
+    own_names, tokens = in_document(names, tokens)
+    return Parts(_parts(tokens, own_names, MAX_NESTED, kept))
 
 
 def _parts(

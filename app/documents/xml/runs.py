@@ -6,9 +6,10 @@ split by proofing marks and revisions can be joined without loss.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
+from app.documents.xml.namespaces import Rename
 from app.text.markup.document import XML_ESCAPES
 from app.text.markup.escaped_tags import unescaped
 from app.text.markup.tokens import Token, end_of_element
@@ -42,6 +43,21 @@ class Vocabulary:
     preserve: str = ""
     has_lines: bool = False
 
+    def renamed(self, rename: Rename) -> Self:
+        """Return the names with other prefixes."""
+        return replace(
+            self,
+            paragraphs=frozenset(map(rename, self.paragraphs)),
+            run=rename(self.run),
+            text=rename(self.text),
+            properties=rename(self.properties),
+            front=self.front and rename(self.front),
+            containers=frozenset(map(rename, self.containers)),
+            dropped=frozenset(map(rename, self.dropped)),
+            breaks=frozenset(map(rename, self.breaks)),
+            atoms=frozenset(map(rename, self.atoms)),
+        )
+
     def written(self, text: str, properties: str) -> str:
         """Return a run with an escaped text; only the text if `properties` is `NO_RUN`."""
         if not text:
@@ -65,7 +81,7 @@ WORD = Vocabulary(
     dropped=_names("w:proofErr w:lastRenderedPageBreak"),
     breaks=_names("w:br w:cr w:tab w:ptab m:oMathPara"),
     atoms=_names("m:oMath w:fldSimple"),
-    proofing=re.compile(r"<w:(?:lang|noProof)\b[^>]*/>"),
+    proofing=re.compile(r"<(?:[^\s<>:]+:)?(?:lang|noProof)\b[^>]*/>"),
     preserve=_PRESERVE,
 )  # fmt: skip
 DRAWING = Vocabulary(
@@ -79,9 +95,11 @@ SHEET = Vocabulary(
     breaks=_names("rPh phoneticPr"), preserve=_PRESERVE, has_lines=True,
 )  # fmt: skip
 
-_CHARACTERS = {"w:noBreakHyphen": "\u2011", "w:softHyphen": "\u00ad"}
-_FIELD = re.compile(r"""<w:fldChar\b[^>]*\bw:fldCharType\s*=\s*["'](begin|separate|end)""")
-_LINK = re.compile(r"<w:instrText\b[^>]*>\s*HYPERLINK\b")
+_CHARACTERS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
+_FIELD = re.compile(
+    r"""<(?:[^\s<>:]+:)?fldChar\b[^>]*\bfldCharType\s*=\s*["'](begin|separate|end)"""
+)
+_LINK = re.compile(r"<(?:[^\s<>:]+:)?instrText\b[^>]*>\s*HYPERLINK\b")
 
 
 MAX_NESTED = 10
@@ -111,6 +129,10 @@ def items(row: Sequence[Token], names: Vocabulary) -> list[Item]:
     return _fields(list(_items(row, names, MAX_NESTED)), MAX_NESTED)
 
 
+def _local(token: Token) -> str:
+    return token.name.rpartition(":")[2]
+
+
 def _raw(tokens: Sequence[Token]) -> str:
     return "".join(token.raw for token in tokens)
 
@@ -128,7 +150,7 @@ def _items(row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[Ite
             yield from _items(element[1:-1], names, levels - 1)
             yield Item("close", element[-1].raw, token.name)
             continue
-        if levels and token.name == "w:sdt":
+        if levels and _local(token) == "sdt":
             yield from _content_control(element, names, levels)
             continue
         raw = _raw(element)
@@ -152,7 +174,7 @@ def _items(row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[Ite
 def _content_control(element: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[Item]:
     """Parse <w:sdt>, whose content is between its properties and its end."""
     for at, token in enumerate(element):
-        if token.name == "w:sdtContent" and token.kind == "open":
+        if _local(token) == "sdtContent" and token.kind == "open":
             end = end_of_element(element, at)
             yield Item("open", _raw(element[: at + 1]), "w:sdt")
             yield from _items(element[at + 1 : end - 1], names, levels - 1)
@@ -177,8 +199,8 @@ def _run(element: Sequence[Token], names: Vocabulary) -> Iterator[Item]:
             properties = names.proofing.sub("", raw)
             if re.fullmatch(rf"<{token.name}\s*(?:/>|>(?:</{token.name}>)?)", properties):
                 properties = ""
-        elif token.name == names.text or token.name in _CHARACTERS:
-            text = _CHARACTERS.get(token.name) or _text(child, names)
+        elif token.name == names.text or _local(token) in _CHARACTERS:
+            text = _CHARACTERS.get(_local(token)) or _text(child, names)
             yield from _texts(whole, text, properties, names)
         elif token.name in names.breaks:
             yield Item("break", whole)
