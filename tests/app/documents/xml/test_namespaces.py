@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.documents.files import FORMATS
-from tests.app.documents.answering import shouted, unchanged
+from tests.app.documents.answering import unchanged, uppercased
 from tests.app.documents.archives import PARTS, TEXT_PART, sample_archive
 from tests.app.documents.word_xml import part, run, word_file
 
@@ -63,8 +63,10 @@ def test_texts_are_found_under_any_prefix(suffix: str, prefix: str, is_strict: b
     assert opened.texts == FORMATS[suffix].open(usual).texts
     assert len(opened.texts) > 1
     assert unchanged(opened) == other
-    written = with_prefixes(part(shouted(FORMATS[suffix].open(usual)), name), namespaces, prefixes)
-    assert part(shouted(opened), name) == written
+    written = with_prefixes(
+        part(uppercased(FORMATS[suffix].open(usual)), name), namespaces, prefixes
+    )
+    assert part(uppercased(opened), name) == written
 
 
 def test_of_two_prefixes_of_a_namespace_the_usual_one_is_read() -> None:
