@@ -475,7 +475,7 @@ async def test_an_unsupported_upgrade_is_ignored(offered: bytes, size: int, body
 @pytest.mark.parametrize("body", [b"Content-Length: 4\r\n\r\nab", CHUNKED[:-5]])
 async def test_a_request_that_offers_another_protocol_has_its_time(body: bytes) -> None:
     head = b"POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
-    async with serving(HASTY) as served:
+    async with serving(SHORT_TIMEOUTS) as served:
         connection = await served.connect(head + body)
         assert (await connection.answer())[0] == 408
         assert await connection.end() == b""
