@@ -1,6 +1,7 @@
 """XLIFF 1.2 and 2.x: fills in missing targets and keeps everything else.
 
 A target counts as missing if it has no text, is a copy of the source, or has a state that says so.
+The segments that version 1.2 marks in <seg-source> are translated one by one, and marked likewise.
 """
 
 import re
@@ -15,6 +16,7 @@ from app.text.markup.tokens import MarkupError, Token, end_of_element
 
 _ROOT = re.compile(r"""<xliff\b[^<>]*?\sversion\s*=\s*["']([12])\.""")
 _UNTRANSLATED = re.compile(r"""\bstate\s*=\s*["'](?:new|needs-translation|initial)["']""")
+_SEGMENT = re.compile(r"""<mrk\b[^<>]*\smtype\s*=\s*["']seg["']""")
 _INLINE = Vocabulary(paragraphs=frozenset(), inline=frozenset({"g", "pc", "mrk"}))
 _UNITS = {"1": "trans-unit", "2": "segment"}
 _ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*?(?=/?>)"""
@@ -59,37 +61,55 @@ class _Bilingual:
 
 def _unit(row: list[Token]) -> str | Document:
     """Return a unit, whose source is translated if its target is missing."""
-    raw = "".join(token.raw for token in row)
+    raw = _raw(row)
     places = _children(row)
     if "source" not in places:
         return raw
     start, end = places["source"]
     source = row[start + 1 : end - 1]
+    copies = [_raw(source)]
+    if is_segmented := "seg-source" in places:
+        first, last = places["seg-source"]
+        segments = row[first + 1 : last - 1]
+        copies.append(_raw(segments))
+        is_segmented = _SEGMENT.search(copies[-1]) is not None
     if "target" in places:
         before, after = places["target"]
         target = row[before]
-        if not _is_missing(row[before:after], source, row[0]):
+        if not _is_missing(row[before:after], copies, row[0]):
             return raw
         opening = target.raw if target.kind == "open" else target.raw.replace("/>", ">")
-        lead = "".join(token.raw for token in row[1:before])
+        lead = _raw(row[1:before])
     else:
         after = max(end for name, (_, end) in places.items() if name in ("source", "seg-source"))
         indent = row[start - 1].raw if row[start - 1].kind == "text" else ""
-        lead = "".join(token.raw for token in row[1:after]) + indent
+        lead = _raw(row[1:after]) + indent
         opening = "<target>"
-    fragment = Fragment(source, _INLINE)
-    if not fragment.texts:
+    content: Document = Fragment(source, _INLINE)
+    if is_segmented:
+        content = Parts(paragraphs(segments, {"mrk"}, _segment))
+    if not content.texts:
         return raw
-    rest = "".join(token.raw for token in row[after:])
+    rest = _raw(row[after:])
     opened = [_UNTRANSLATED.sub('state="translated"', tag) for tag in (row[0].raw, opening)]
-    return Parts([opened[0] + lead + opened[1], fragment, "</target>" + rest])
+    return Parts([opened[0] + lead + opened[1], content, "</target>" + rest])
 
 
-def _is_missing(target: Sequence[Token], source: Sequence[Token], unit: Token) -> bool:
-    content = "".join(one.raw for one in target[1:-1])
+def _segment(row: list[Token]) -> str | Document:
+    """Return a segment that is marked in a source."""
+    raw = _raw(row)
+    fragment = Fragment(row[1:-1], _INLINE)
+    return Parts([row[0].raw, fragment, row[-1].raw]) if fragment.texts else raw
+
+
+def _raw(row: Sequence[Token]) -> str:
+    return "".join(token.raw for token in row)
+
+
+def _is_missing(target: Sequence[Token], copies: Sequence[str], unit: Token) -> bool:
     return (
         not any(one.kind == "text" and one.raw.strip() for one in target)
-        or content == "".join(one.raw for one in source)
+        or _raw(target[1:-1]) in copies
         or any(_UNTRANSLATED.search(one.raw) for one in (target[0], unit))
     )
 

@@ -44,6 +44,32 @@ def test_targets_are_filled_in_and_translations_kept() -> None:
     assert uppercased(opened) == expected
 
 
+SEGMENTS = (
+    '<mrk mtype="seg" mid="1">The <g id="1">old</g> cat.</mrk> <x id="2"/>'
+    '<mrk mid="2" mtype="seg">By <mrk mtype="protected">ACME</mrk>.</mrk>'
+)
+
+
+@pytest.mark.parametrize("target", ["", "<target/>", f"<target>{SEGMENTS}</target>"])
+def test_marked_segments_stay_marked(target: str) -> None:
+    """Programs for translators show a unit by its segments."""
+    unit = f"<source>The old cat. By ACME.</source><seg-source>{SEGMENTS}</seg-source>"
+    xliff = f'<xliff version="1.2"><trans-unit id="1">{unit}{target}</trans-unit></xliff>'
+    opened = open_xliff(xliff)
+    assert opened.texts == ["The old cat.", "By \ue0000\ue001."]
+    expected = SEGMENTS.replace("The", "THE").replace("old", "OLD").replace("cat", "CAT")
+    expected = expected.replace("By", "BY")
+    assert f"{unit}<target>{expected}</target></trans-unit>" in uppercased(opened)
+
+
+def test_a_source_with_marks_that_are_no_segments_is_one_text() -> None:
+    mark = '<mrk mtype="x-term">cat</mrk>'
+    unit = f"<source>The {mark}</source><seg-source>The {mark}</seg-source>"
+    xliff = f'<xliff version="1.2"><trans-unit id="1">{unit}</trans-unit></xliff>'
+    expected = f"{unit}<target>THE {mark.replace('cat', 'CAT')}</target>"
+    assert expected in uppercased(open_xliff(xliff))
+
+
 def test_version_2() -> None:
     opened = open_xliff(XLIFF_2)
     assert opened.texts == ["The old cat", "Same"]
