@@ -20,14 +20,13 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 # modules shared by kernels and their compilation.
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
-    "app.runtime app.settings app.shipped app.memory app.translation "
-    "app.translation.segments app.wire.native app.languages app.observe model.training "
-    "model.training.data "
+    "app.runtime app.settings app.shipped app.memory app.translation.segments "
+    "app.wire.native app.languages app.observe model.training model.training.data "
     "model.training.update model.interop model.interop.huggingface model.translator model.engine "
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
     "model.transformer",
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation "
-    "app.documents app.observe",
+    "app.translation.segments app.languages app.documents app.observe model.checkpoint",
     "app.cli.display": "model.training model.training.data model.alignment",
     "app.main": "app.routes app.routes.deepl app.routes.handling app.server app.loading "
     "app.runtime app.settings app.wire app.accounts app.observe app.web",

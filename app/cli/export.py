@@ -14,24 +14,29 @@ def export() -> None:
     """Write a checkpoint as a folder that transformers and CTranslate2 can load."""
 
 
-def _verb(verb: Callable[..., None]) -> click.Command:
-    verb = click.argument("destination", type=path_type, metavar="DEST")(verb)
-    verb = click.argument("folder", type=path_type, metavar="DIR")(verb)
-    example = f"Example: attend export {verb.__name__} checkpoints/en-fr /tmp/en-fr"
-    return export.command(epilog=example)(verb)
+def _verb(folders: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a function a verb, whose example has these folders."""
+
+    def command(verb: Callable[..., None]) -> click.Command:
+        verb = click.argument("destination", type=path_type, metavar="DEST")(verb)
+        verb = click.argument("folder", type=path_type, metavar="DIR")(verb)
+        example = f"Example: attend export {verb.__name__} {folders}"
+        return export.command(epilog=example)(verb)
+
+    return command
 
 
-@_verb
+@_verb("runs/base/checkpoint /tmp/base")
 def marian(folder: Path, destination: Path) -> None:
     """Write the checkpoint in DIR as a MarianMTModel to DEST.
 
-    For post-norm checkpoints. DEST must be new or empty. `attend import marian DEST` restores the
-    original checkpoint.
+    For post-norm checkpoints, as in the paper. DEST must be new or empty. `attend import marian
+    DEST` restores the original checkpoint.
     """
     _export(folder, destination, MARIAN)
 
 
-@_verb
+@_verb("checkpoints/en-fr /tmp/en-fr")
 def pegasus(folder: Path, destination: Path) -> None:
     """Write DIR as a PegasusForConditionalGeneration to DEST.
 

@@ -9,6 +9,9 @@ import importlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -71,36 +74,64 @@ class VerbGroup(click.Group):
             gc.enable()
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest similar verbs for an unknown one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=VERBS, ctx=ctx) from None
+
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(verb, row[1]) for verb, row in VERBS.items()])
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a verb; a closed standard stream (`<&-`) is the null device, as in a daemon."""
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:
+                setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+        return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Also convert errors of --help and --version, which print while they are parsed."""
+        with _failures():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _failures():
             return super().invoke(ctx)
-        except InvalidRequestError as error:
-            reasons = "; ".join(f"{item.pointer[1:]}: {item.detail}" for item in error.errors)
-            raise Failure(reasons) from None
-        except (ModelError, AppError) as error:
-            raise Failure(str(error)) from None
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise Failure("this needs torch, which is not installed") from None
-        except MemoryError:
-            raise Failure(NOT_ENOUGH_MEMORY) from None
-        except KeyboardInterrupt:
-            raise SystemExit(128 + signal.SIGINT) from None
-        except BrokenPipeError:
-            # Python flushes standard output at exit, which must not fail again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(0) from None
-        except OSError as error:
-            if error.errno is None:
-                raise
-            file = f"{error.filename}: " if error.filename else ""
-            raise Failure(f"{file}{error.strerror}") from None
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Convert this project's errors to `Failure`, and those of signals and pipes to exit codes."""
+    try:
+        yield
+    except InvalidRequestError as error:
+        reasons = "; ".join(f"{item.pointer[1:]}: {item.detail}" for item in error.errors)
+        raise Failure(reasons) from None
+    except (ModelError, AppError) as error:
+        raise Failure(str(error)) from None
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise Failure("this needs torch, which is not installed") from None
+    except MemoryError:
+        raise Failure(NOT_ENOUGH_MEMORY) from None
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None
+    except BrokenPipeError:
+        # Python flushes standard output at exit, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except OSError as error:
+        if error.errno is None:
+            raise
+        file = f"{error.filename}: " if error.filename else ""
+        raise Failure(f"{file}{error.strerror}") from None
 
 
 def _memory_is_limited() -> bool:

@@ -1,6 +1,7 @@
 """Options shared by several verbs."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +14,7 @@ from app.shipped import SHIPPED_CHECKPOINT
 from app.wire.native.fields import MAX_BEAM_SIZE
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.reader import Checkpoint
+from model.checkpoint.shelf_folder import find_checkpoints
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
 from model.engine.protocol import PrecisionChoice
 from model.errors import LanguageError
@@ -85,6 +87,17 @@ def shelf_folder() -> Path:
     return Path(base) / "attend" / "models"
 
 
+def pulled_checkpoint(source: str | None, target: str | None) -> Path | None:
+    """Return the first pulled model that translates the given languages, if one is given."""
+    folder = shelf_folder()
+    found = find_checkpoints(folder)[0] if (source or target) and folder.is_dir() else []
+    for pulled in found:
+        with suppress(InvalidRequestError, UnknownLanguagesError):
+            Languages(pulled.config.directions).resolve(source, target)
+            return pulled.folder
+    return None
+
+
 def choose_direction(
     config: CheckpointConfig, source: str | None, target: str | None
 ) -> tuple[str, str]:
@@ -97,12 +110,18 @@ def choose_direction(
     try:
         return Languages(config.directions).resolve(source, target)
     except (InvalidRequestError, UnknownLanguagesError):
-        known = described(config.directions)
-        raise LanguageError(
-            f"'{config.name}' does not translate"
-            f"{f' from {source}' if source else ''}{f' into {target}' if target else ''}; "
-            f"it translates {known}"
-        ) from None
+        raise not_translated(config, source, target) from None
+
+
+def not_translated(
+    config: CheckpointConfig, source: str | None, target: str | None
+) -> LanguageError:
+    """Return the error for languages that a checkpoint does not translate."""
+    return LanguageError(
+        f"'{config.name}' does not translate"
+        f"{f' from {source}' if source else ''}{f' into {target}' if target else ''}; "
+        f"it translates {described(config.directions)}"
+    )
 
 
 def source_column(columns: str | None, direction: tuple[str, str]) -> int:

@@ -116,7 +116,7 @@ def train(
     plot: Path | None,
     **overrides: str | float | None,
 ) -> None:
-    """Train a Transformer from RECIPE, a TOML file or the name of a shipped one (en-fr).
+    """Train a Transformer from RECIPE, a TOML file or a shipped one's name (first, en-fr).
 
     Ctrl-C saves and stops; --resume continues. The last step writes the averaged checkpoint. Every
     hyperparameter also has a flag, which overrides the recipe.

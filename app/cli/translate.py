@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -18,6 +18,8 @@ from app.cli import options
 from app.cli.display.progress import TranslationProgress, count_lines
 from app.cli.translating.lines import ByteSource, line_blocks
 from app.cli.translating.remote import RemoteTranslator
+from app.errors import UnknownLanguagesError
+from app.languages.served import AUTO
 from app.settings import env_name
 from model.engine.protocol import PrecisionChoice
 
@@ -81,8 +83,12 @@ def translate(
 ) -> None:
     """Translate TEXT, or UTF-8 lines from standard input to standard output, in order.
 
-    Each line is printed as soon as it is done; empty lines stay empty. --source and --target
-    default to the checkpoint's first direction (English to French for the shipped one).
+    Each line is printed as soon as it is done; empty lines stay empty. --source auto detects the
+    language of each line, or of a file.
+
+    Without --checkpoint, the languages select a model that `attend pull` has fetched, or else the
+    shipped one. --source and --target default to the checkpoint's first direction (English to
+    French for the shipped one).
 
     --json prints {"text", "score", "token_ids", "tokens"} per line, and "flags" if there are any
     (docs/api.md). With --url, token_ids and tokens are missing.
@@ -98,24 +104,21 @@ def translate(
         if value and not files:
             raise click.UsageError(f"--{name} requires --file.")
     stdin = _input(text, files)
+    detects = source is not None and source.lower() == AUTO
     direction: Direction = (source, target)
     search = (beam_size, length_penalty)
     with ExitStack() as stack:
         if url is None:
-            # Reading checkpoints needs torch; using a server does not.
-            from app.hub.import_cache import checkpoint_folder
-
-            checkpoint = checkpoint_folder(checkpoint, cache)
+            languages = (None if detects else source, target)
+            checkpoint = _checkpoint(ctx, checkpoint, cache, languages)
             if files:
                 from app.cli.translating.translate_files import local_files
-                from app.translation.language_paths import AUTO
                 from model.checkpoint.config import read_config
 
-                is_auto = source is not None and source.lower() == AUTO
                 config = read_config(checkpoint)
                 local = local_files(
                     checkpoint,
-                    direction if is_auto else options.choose_direction(config, *direction),
+                    direction if detects else options.choose_direction(config, *direction),
                     search,
                     device=device,
                     precision=precision,
@@ -159,6 +162,16 @@ def translate(
             _write(records, progress, as_json)
 
 
+def _checkpoint(ctx: click.Context, given: Path, cache: Path | None, languages: Direction) -> Path:
+    """Return the folder of --checkpoint, else of a pulled model for the languages, if any."""
+    # Reading checkpoints needs torch; using a server does not.
+    from app.hub.import_cache import checkpoint_folder
+
+    if ctx.get_parameter_source("checkpoint") is ParameterSource.DEFAULT:
+        given = options.pulled_checkpoint(*languages) or given
+    return checkpoint_folder(given, cache)
+
+
 def _input(text: tuple[str, ...], files: tuple[Path, ...]) -> ByteSource:
     """Return the words of the command line as a line, else standard input."""
     if text:
@@ -182,6 +195,7 @@ def _local_records(
     precision: PrecisionChoice,
     threads: int | None,
 ) -> Iterator[Record]:
+    from app.cli.translating.detected_lines import detecting_reader
     from app.translation.segments.reading import Reading
     from app.translation.segments.segmented_text import SegmentedText
     from model.checkpoint.reader import load_checkpoint
@@ -189,15 +203,24 @@ def _local_records(
     from model.translator import Translator, offline_engines
 
     loaded = load_checkpoint(checkpoint)
-    chosen = options.choose_direction(loaded.config, *direction)
-    reading = Reading(
-        loaded.tokenizer,
-        chosen,
-        loaded.config.transformer.max_length,
-        options.search_options(loaded, chosen[1], *search),
-    )
+
+    @lru_cache
+    def reading(chosen: tuple[str, str]) -> Reading:
+        max_length = loaded.config.transformer.max_length
+        searched = options.search_options(loaded, chosen[1], *search)
+        return Reading(loaded.tokenizer, chosen, max_length, searched)
+
+    source, target = direction
+    if source is not None and source.lower() == AUTO:
+        try:
+            read = detecting_reader(loaded.config, target, reading)
+        except UnknownLanguagesError:
+            raise options.not_translated(loaded.config, None, target) from None
+    else:
+        chosen = options.choose_direction(loaded.config, source, target)
+        read = partial(SegmentedText, reading=reading(chosen))
     engines = offline_engines(loaded, precision, threads, pick_devices(device))
-    translator = Translator(partial(SegmentedText, reading=reading), engines)
+    translator = Translator(read, engines)
     lines = (line for block in line_blocks(stdin) for line in block or (None,))
     for line in translator.stream(lines):
         token_ids = [one for segment in line.segments for one in segment.best.ids]

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from app.errors import PullError
+from model.errors import reason
 
 PUBLIC_HUB = "https://huggingface.co"
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
@@ -216,5 +217,5 @@ def _interruptions() -> Iterator[None]:
     except httpx.TooManyRedirects:
         raise PullError("the hub redirects in a circle; check HF_ENDPOINT") from None
     except httpx.TransportError as error:
-        reason = f"the network failed ({type(error).__name__})"
-        raise Interrupted(reason) from None
+        host = error.request.url.host
+        raise Interrupted(f"the network failed ({host}: {reason(error)})") from None

@@ -18,6 +18,9 @@ from model.text.language_codes import (
 Direction = tuple[str, str]
 """Source and target."""
 
+AUTO = "auto"
+"""The source of a request that requires language detection."""
+
 MAX_PAIRS_LISTED = 20
 """More directions are described by their languages."""
 

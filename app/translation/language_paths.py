@@ -8,14 +8,11 @@ from itertools import pairwise
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages.detection import PROCESS, DetectedLanguage
-from app.languages.served import Direction, Languages, fits, language_name
+from app.languages.served import AUTO, Direction, Languages, fits, language_name
 from app.shelf.slot import Lease
 from app.translation.requests import TranslationOptions
 from app.translation.segments.reading import Reading
 from app.translation.served_model import KnownModel, ServedModel
-
-AUTO = "auto"
-"""The source of a request that requires language detection."""
 
 TIMES_LIKELIER = 4
 """How much likelier another language must be than the source that the target implies."""

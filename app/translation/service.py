@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from app.errors import GoldenSentenceError, InvalidRequestError
 from app.languages.detection import DetectedLanguage
-from app.languages.served import Direction
+from app.languages.served import AUTO, Direction
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission, CapacityLimiter
@@ -19,7 +19,7 @@ from app.translation.answers import Events, ScoreAnswer, TranslateAnswer
 from app.translation.attention_view import AttentionView
 from app.translation.block import Block
 from app.translation.explainer import ExplanationOptions
-from app.translation.language_paths import AUTO, LanguagePaths, Step, first_usable
+from app.translation.language_paths import LanguagePaths, Step, first_usable
 from app.translation.pipeline import RequestContext, lane_of, off_the_loop, translate_step
 from app.translation.requests import (
     Limits,

@@ -55,7 +55,7 @@ def translate_files(
     if to_stdout and (len(files) > 1 or as_json):
         raise FileError("--output -: expected one --file, and no --json")
     for file in files:
-        file_format(file.name)
+        _check_format(file)
     if output and len(files) > 1:
         output.mkdir(parents=True, exist_ok=True)
     elif output and not (to_stdout or output.is_dir() or overwrite):
@@ -90,6 +90,13 @@ def _translate(file: Path, translate: TranslateFile, progress: Progress) -> Outc
         raise FileError(f"{file}: {error}") from None
     finally:
         progress.remove_task(task)
+
+
+def _check_format(file: Path) -> None:
+    try:
+        file_format(file.name)
+    except UnreadableFileError as error:
+        raise FileError(f"{file}: {error}") from None
 
 
 def _check_free(path: Path) -> None:

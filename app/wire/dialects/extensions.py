@@ -13,9 +13,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from app.errors import InvalidRequestError
-from app.languages.served import fits
+from app.languages.served import AUTO, fits
 from app.translation.answers import TranslateAnswer
-from app.translation.language_paths import AUTO
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Text, Texts
 from app.wire.native.requests import TranslateRequest
 

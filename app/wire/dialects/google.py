@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from app.languages.detection import DetectedLanguage
+from app.languages.served import AUTO
 from app.translation.answers import TranslateAnswer, Translation
-from app.translation.language_paths import AUTO
 from app.wire.dialects.libretranslate import UNDETECTED
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest

@@ -1,4 +1,5 @@
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -66,6 +67,11 @@ def test_bad_usage_exits_2(attend: Attend, arguments: list[str]) -> None:
     assert "Usage:" in result.stderr
 
 
+def test_similar_verbs_are_suggested(attend: Attend) -> None:
+    assert "No such command 'tranlsate'. Did you mean 'translate'?" in attend("tranlsate").stderr
+    assert "Did you mean 'marian'?" in attend("import", "marain").stderr
+
+
 def test_a_failure_is_one_line_and_exits_1(attend: Attend, tmp_path: Path) -> None:
     result = attend("inspect", tmp_path / "missing")
     assert result.exit_code == 1
@@ -111,15 +117,42 @@ def test_a_closed_pipe_ends_it_quietly(tiny_checkpoint: Path) -> None:
     assert b"BrokenPipe" not in errors
 
 
-def test_a_closed_pipe_ends_a_table_quietly() -> None:
+@pytest.mark.parametrize("arguments", [["inspect", "--preset", "tiny"], ["--help"], ["--version"]])
+def test_a_closed_pipe_ends_other_output_quietly(arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
-        [*ATTEND, "inspect", "--preset", "tiny"],
+        [*ATTEND, *arguments],
         cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, check=False,
     )  # fmt: skip
     os.close(writing)
     assert (process.returncode, process.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["inspect", "--preset", "tiny"], ["--help"]])
+def test_a_full_disk_is_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(
+            [*ATTEND, *arguments], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (process.returncode, process.stderr) == (1, b"attend: No space left on device\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_the_null_device(closed: str, tiny_checkpoint: Path) -> None:
+    words = shlex.join([*ATTEND, "translate", "--checkpoint", str(tiny_checkpoint)])
+    process = subprocess.run(
+        ["sh", "-c", f"{words} {closed}"],
+        cwd=ROOT,
+        input=b"one\n",
+        capture_output=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert b"Traceback" not in process.stderr
+    assert bool(process.stdout) == (closed == "2>&-")
 
 
 def test_control_c_ends_it_without_a_traceback(tiny_checkpoint: Path) -> None:

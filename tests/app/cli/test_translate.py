@@ -69,6 +69,27 @@ def test_checkpoint_variable(
     assert attend("translate", stdin=SENTENCES[0]).stdout == expected[0] + "\n"
 
 
+def test_languages_select_a_pulled_model(
+    attend: Attend,
+    row_of_checkpoints: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("ATTEND_MODELS", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    missing = attend("translate", "--target", "de", stdin=SENTENCES[0])
+    assert "'en-fr' does not translate into de" in missing.stderr  # the shipped one
+    folder = tmp_path / "attend" / "models"
+    folder.mkdir(parents=True)
+    (folder / "broken").mkdir()
+    (folder / "en-de").symlink_to(row_of_checkpoints[1])
+    named = attend("translate", "--checkpoint", row_of_checkpoints[1], stdin=SENTENCES[0])
+    pulled = attend("translate", "--target", "de", stdin=SENTENCES[0])
+    assert (pulled.exit_code, pulled.stdout) == (0, named.stdout)
+    unknown = attend("translate", "--source", "it", stdin=SENTENCES[0])
+    assert "'en-fr' does not translate from it" in unknown.stderr
+
+
 def test_several_checkpoints_are_refused(
     attend: Attend, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +148,35 @@ def test_an_unsupported_language_is_refused(attend: Attend, tiny_checkpoint: Pat
     assert result.exit_code == 1
     assert "does not translate into de; it translates en to fr, fr to en" in result.stderr
     assert "en to fr, fr to en" in result.stderr
+
+
+ENGLISH, FRENCH = "The old cat sees a green house.", "La maison est verte et le chien est vieux."
+
+
+def test_the_language_of_each_line_is_detected(attend: Attend, tiny_checkpoint: Path) -> None:
+    command = ("translate", "--checkpoint", tiny_checkpoint)
+    one_by_one = [
+        attend(*command, "--source", source, stdin=line).stdout
+        for source, line in (("en", ENGLISH), ("fr", FRENCH), ("en", "12"))
+    ]
+    lines = "\n".join([ENGLISH, FRENCH, "12"])
+    assert attend(*command, "--source", "auto", stdin=lines).stdout == "".join(one_by_one)
+    to_english = attend(*command, "--source", "AUTO", "--target", "en", stdin=lines)
+    assert to_english.stdout == f"{ENGLISH}\n{one_by_one[1]}12\n"
+
+
+def test_a_detected_language_that_is_not_translated_is_refused(
+    attend: Attend, tiny_checkpoint: Path
+) -> None:
+    command = ("translate", "--checkpoint", tiny_checkpoint, "--source", "auto")
+    lines = f"{ENGLISH}\nDas Wetter ist heute schön, und wir gehen spazieren.\n{FRENCH}\n"
+    german = attend(*command, stdin=lines)
+    assert (german.exit_code, german.stdout.count("\n")) == (1, 1)
+    assert german.stderr.splitlines()[-1] == (
+        "attend: line 2 seems to be in German (de); 'tiny' translates en to fr, fr to en"
+    )
+    unknown = attend(*command, "--target", "de", stdin=ENGLISH)
+    assert "'tiny' does not translate into de; it translates en to fr" in unknown.stderr
 
 
 def test_a_line_is_answered_before_the_next(tiny_checkpoint: Path, expected: list[str]) -> None:

@@ -126,7 +126,7 @@ def test_files_that_cannot_be_translated_are_reported_in_one_line(
     broken.write_text("{", encoding="utf-8")
     command = ("translate", "--checkpoint", tiny_checkpoint)
     for file, reason in (
-        (unknown, "the file extension should be one of .txt, "),
+        (unknown, f"{unknown}: the file extension should be one of .txt, "),
         (broken, f"{broken}: line 1, column 2"),
     ):
         result = attend(*command, "--file", file)
