@@ -1,8 +1,9 @@
 """OpenAI's dialect: a chat that answers with translations."""
 
 import json
+from http import HTTPStatus
 
-from fastapi import Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
 from app.languages.served import Languages
@@ -46,7 +47,8 @@ async def chat_completions(
     targets = held_runtime(request).service.languages.targets
     translation = parsed.native(targets).to_pipeline()
     if parsed.stream:
-        return await streamed(request, client, translation, ChatStream(parsed.model))
+        stream = ChatStream(parsed.model, parsed.stream_options.include_usage)
+        return await streamed(request, client, translation, stream)
     answer, _ = await translated(request, client, translation)
     return JSONResponse(wire.Chat(parsed.model).answer(answer))
 
@@ -55,6 +57,19 @@ async def chat_completions(
 async def openai_models(_: KnownClient, runtime: ReadyRuntime) -> Response:
     """A model for any target, and one for each."""
     return languages_response(_models, runtime.service.languages)
+
+
+@router.get(
+    "/v1/models/{model}",
+    response_model=wire.OpenAIModel,
+    responses=_ERRORS | errors_in(wire.OpenAIError, 404),
+)
+async def openai_model(model: str, _: KnownClient, runtime: ReadyRuntime) -> Response:
+    """A model by its name."""
+    found = [one for one in _models(runtime.service.languages).data if one.id == model]
+    if not found:
+        raise HTTPException(HTTPStatus.NOT_FOUND, "no such model; GET /v1/models lists them")
+    return JSONResponse(found[0].model_dump())
 
 
 def _models(languages: Languages) -> wire.OpenAIModels:

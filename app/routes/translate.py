@@ -115,7 +115,8 @@ async def read_either(
             return value
     set_dialect(request, "undecided")
     client_of(request)  # only holders of a key learn more
-    raise InvalidRequestError.at("/text", f"{REQUIRED}, in an object")
+    expected = "" if isinstance(value, dict) else "; the body should be a JSON object"
+    raise InvalidRequestError.at("/text", f"{REQUIRED}{expected}")
 
 
 @cache

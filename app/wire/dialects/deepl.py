@@ -46,8 +46,7 @@ def _formality(value: Any) -> Any:
     if value in ("more", "less"):
         raise PydanticCustomError(
             "formality",
-            "Target language has one formality; of the values, prefer_more, prefer_less and "
-            "default are accepted",
+            "Target language has no formality; expected default, prefer_more or prefer_less",
         )
     return value
 

@@ -35,9 +35,9 @@ class DocumentRequest(TranslationOptions):
         # The official client names a format if it differs from the file's, such as txt for PDF.
         requested = (self.output_format or PurePath(name).suffix).lower().lstrip(".")
         written = PurePath(translated_name(name, "")).suffix.lower().lstrip(".")
-        if requested != written:
+        if written and requested != written:  # a file without an extension is refused as such
             raise InvalidRequestError.at(
-                "/output_format", f"Only {written or 'none'}, the format of the translation"
+                "/output_format", f"Only {written} is supported for this document"
             )
         return name
 

@@ -28,6 +28,8 @@ MODEL = "attend"
 
 MAX_SYSTEM_CHARACTERS = 20_000
 
+_CHUNK = "chat.completion.chunk"
+
 _INTO = re.compile(r"(?:\b(?:to|into|in|en|vers|nach|ins|auf)|成|为|為|到)\W*(?:the\s+)?$", re.I)
 _FROM = re.compile(r"(?:\b(?:from|of|de|du|von|aus)|从|從)\W*(?:the\s+)?$", re.I)
 
@@ -65,12 +67,19 @@ class Message(BaseModel):
         return parts if isinstance(parts, str) else "\n".join(part.text for part in parts)
 
 
+class StreamOptions(BaseModel):
+    """What a stream has besides the text."""
+
+    include_usage: bool = False
+
+
 class ChatRequest(LenientRequest):
     """The body of POST /v1/chat/completions; fields that sample or limit have no effect."""
 
     model: str = Field(MODEL, max_length=200)
     messages: list[Message] = Field(min_length=1, fail_fast=True)
     stream: bool = False
+    stream_options: StreamOptions = StreamOptions()
 
     def native(self, targets: Sequence[str]) -> TranslateRequest:
         """Return the equivalent native request, into one of the served languages.
@@ -130,35 +139,35 @@ def _named(targets: tuple[str, ...]) -> tuple[Mapping[str, str], re.Pattern[str]
 
 @dataclass(frozen=True)
 class Chat:
-    """A response, as a whole or in chunks, which have these members in common."""
+    """A response, as a whole or in chunks, which have these members in common.
+
+    with_usage  whether a stream ends with a chunk of usage
+    """
 
     model: str
+    with_usage: bool = False
     id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
     created: int = field(default_factory=lambda: int(time.time()))
 
     def answer(self, answer: TranslateAnswer) -> Any:
         """Return the response."""
-        usage = answer.usage
         message = {"role": "assistant", "content": answer.translations[0].text}
-        return self._object("chat.completion", {"message": message}, "stop") | {
-            "usage": {
-                "prompt_tokens": usage.source_tokens,
-                "completion_tokens": usage.target_tokens,
-                "total_tokens": usage.source_tokens + usage.target_tokens,
-            }
-        }
+        return self._object("chat.completion", {"message": message}, "stop") | _usage(answer)
 
     def event(self, event: Event) -> bytes:
         """Write a part of a stream."""
         return self._chunk({"content": event.text}) if isinstance(event, TokenEvent) else b""
 
-    async def done(self, _: TranslateAnswer) -> bytes:
+    async def done(self, answer: TranslateAnswer) -> bytes:
         """Write the end of a stream."""
-        return self._chunk({}, "stop") + b"data: [DONE]\n\n"
+        end = self._chunk({}, "stop")
+        if self.with_usage:
+            empty = self._object(_CHUNK, {}, None) | {"choices": []}
+            end += _data(empty | _usage(answer))
+        return end + b"data: [DONE]\n\n"
 
     def _chunk(self, delta: Mapping[str, str], reason: str | None = None) -> bytes:
-        data = self._object("chat.completion.chunk", {"delta": delta}, reason)
-        return b"data: %b\n\n" % json.dumps(data).encode()
+        return _data(self._object(_CHUNK, {"delta": delta}, reason))
 
     def _object(self, kind: str, choice: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
         return {
@@ -168,6 +177,16 @@ class Chat:
             "model": self.model,
             "choices": [{"index": 0, **choice, "finish_reason": reason}],
         }
+
+
+def _usage(answer: TranslateAnswer) -> dict[str, dict[str, int]]:
+    read, written = answer.usage.source_tokens, answer.usage.target_tokens
+    tokens = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    return {"usage": tokens}
+
+
+def _data(chunk: Mapping[str, Any]) -> bytes:
+    return b"data: %b\n\n" % json.dumps(chunk).encode()
 
 
 class OpenAIModel(BaseModel):

@@ -77,6 +77,19 @@ async def test_a_stream_has_the_text_in_chunks(client: Client) -> None:
     assert len({json.loads(chunk)["id"] for chunk in chunks}) == 1
 
 
+async def test_a_stream_ends_with_its_usage_if_it_is_requested(client: Client) -> None:
+    whole = content(await client.post(CHAT, json=chat(None, ENGLISH)))
+    body = chat(None, ENGLISH, stream=True, stream_options={"include_usage": True})
+    streamed = await client.post(CHAT, json=body)
+    *_, stop, usage, end = [
+        line.removeprefix("data: ") for line in streamed.text.split("\n\n")[:-1]
+    ]
+    assert end == "[DONE]"
+    assert json.loads(stop)["choices"][0]["finish_reason"] == "stop"
+    assert json.loads(usage)["choices"] == []
+    assert json.loads(usage)["usage"] == whole["usage"]
+
+
 async def test_a_failure_within_a_stream_is_an_event(serve: Serve) -> None:
     engine = FailingEngine(n_steps=3)
     async with serve(engine) as client:
@@ -91,6 +104,11 @@ async def test_a_failure_within_a_stream_is_an_event(serve: Serve) -> None:
 async def test_models(client: Client) -> None:
     models = content(await client.get("/v1/models"))["data"]
     assert [one["id"] for one in models] == ["attend", "attend-fr", "attend-en"]
+    for one in models:
+        assert content(await client.get(f"/v1/models/{one['id']}")) == one
+    unknown = await client.get("/v1/models/attend-xx")
+    assert unknown.status_code == httpx.codes.NOT_FOUND
+    assert unknown.json()["error"]["message"].startswith("no such model")
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,7 @@ async def test_another_key_cannot_see_it(serve: Serve) -> None:
     ("name", "data", "fields", "status", "named"),
     [
         ("a.exe", b"x", {}, 400, "file extension"),
+        ("a", b"x", {"output_format": "txt"}, 400, "file extension"),
         ("a.json", b"{", {}, 400, "line 1"),
         ("a.txt", b"cat", {"source_lang": "EN-GB"}, 400, "source_lang: EN-GB is only a target"),
         ("a.txt", b"cat", {"target_lang": "XX"}, 400, "target_lang: not supported"),
