@@ -140,7 +140,7 @@ def _cues(text: str, syntax: _Syntax) -> Iterator[_Cue | str]:
                 "such as 00:00:01,000 --> 00:00:02,500"
             )
         first = at = at + 1
-        while at < len(lines) and lines[at].strip():
+        while at < len(lines) and lines[at].strip() and not _is_head(lines, at, syntax):
             at += 1
         if first == at:
             continue
@@ -148,6 +148,13 @@ def _cues(text: str, syntax: _Syntax) -> Iterator[_Cue | str]:
         yield _cue(syntax, before, "\n".join(lines[first:at]))
         start = at
     yield "\n".join([*([""] if start else []), *lines[start:]])
+
+
+def _is_head(lines: Sequence[str], at: int, syntax: _Syntax) -> bool:
+    """Whether a cue begins at a line, although no empty line is before it."""
+    if syntax is _SUBRIP and lines[at].strip().isdecimal() and at + 1 < len(lines):
+        at += 1
+    return _TIMES.fullmatch(lines[at]) is not None
 
 
 def _cue(syntax: _Syntax, before: str, content: str) -> _Cue:

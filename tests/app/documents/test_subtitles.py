@@ -117,6 +117,24 @@ def test_errors_in_subtitles_name_the_line(text: str, line: int) -> None:
         open_subtitles(text)
 
 
+CROWDED = "1\n00:00:01,000 --> 00:00:02,000\nThe old cat\n42\n"
+CROWDED += "2\n00:00:03,000 --> 00:00:04,000\n3\n00:00:05,000 --> 00:00:06,000\nA dog.\n"
+CROWDED_WEB = "WEBVTT\n00:01.000 --> 00:02.000\nThe old cat\n00:03.000 --> 00:04.000\nA dog.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [(CROWDED, ["The old cat 42", "A dog."]), (CROWDED_WEB, ["The old cat", "A dog."])],
+)
+def test_cues_need_no_empty_line_between_them(text: str, texts: list[str]) -> None:
+    """Players divide such a file by its times."""
+    opened = (open_web_subtitles if text is CROWDED_WEB else open_subtitles)(text)
+    assert opened.texts == texts
+    assert unchanged(opened) == text
+    expected = text.replace("The old cat", "THE OLD CAT").replace("A dog", "A DOG")
+    assert uppercased(opened) == expected
+
+
 def test_webvtt_keeps_heads_notes_settings_and_tags() -> None:
     opened = open_web_subtitles(WEB_FILM)
     assert opened.texts == [
