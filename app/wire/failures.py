@@ -206,6 +206,8 @@ async def handle(routers: Sequence[Router], request: Request, error: Exception) 
         )
         if request.method == "OPTIONS":
             return Response(status_code=HTTPStatus.NO_CONTENT, headers=error.headers)
+    if isinstance(error, HTTPException) and error.detail == HTTPStatus.NOT_FOUND.phrase:
+        error = HTTPException(error.status_code, "no such path; GET /openapi.json lists all")
     kind = kind_of(error)
     request.state.failure = kind.slug  # for the metrics
     if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -239,7 +239,8 @@ async def test_a_method_that_is_not_allowed(client: Client, method: str) -> None
 @pytest.mark.parametrize("path", ["/xyzzy", "/translate/", "/docs/", "/x//", "/%00", "/\ud7ff"])
 async def test_a_path_that_is_not_there(client: Client, path: str) -> None:
     response = await client.get(path)
-    problem(response, 404, "not-found")
+    detail = problem(response, 404, "not-found")["detail"]
+    assert detail == "no such path; GET /openapi.json lists all"
 
 
 def test_every_error_of_the_tree_has_its_row() -> None:
