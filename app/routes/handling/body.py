@@ -140,9 +140,14 @@ async def parse_multipart(headers: Headers, content: bytes, **limits: int) -> Fo
     parser.spool_max_size = len(content) + 1  # never on disk
     try:
         return await parser.parse()
-    except (MultiPartException, KeyError, ValueError):
-        with_file = " with one file" if limits["max_files"] else ""
-        raise MalformedFormError(f"the body is not a form of {FORMS[1]}{with_file}") from None
+    except MultiPartException as error:
+        # The causes have positions and codes of bytes; only those of limits say what is wrong.
+        limit = str(error.__cause__ or "")
+        reason = limit if limit.startswith("Maximum") else error.message
+    except (KeyError, ValueError):
+        reason = "invalid multipart data"
+    reason = reason[:1].lower() + reason[1:].removesuffix(".")
+    raise MalformedFormError(f"the body is not a form of {FORMS[1]}: {reason}")
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:

@@ -15,6 +15,7 @@ from app.routes.handling.body import (
     MAX_FORM_FIELDS,
     Body,
     gather,
+    parse_multipart,
     read_body,
     read_json,
     read_parameters,
@@ -212,3 +213,31 @@ async def test_malformed_parameters(kind: str, content: bytes, error: type[Excep
     request, _ = make_request(content, content_type=kind)
     with pytest.raises(error):
         await read_parameters(request, 100_000)
+
+
+def part(name: str, content: bytes = b"cat", *headers: bytes) -> bytes:
+    lines = [b"--x", f"Content-Disposition: form-data{name}".encode(), *headers, b"", content, b""]
+    return b"\r\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "reason"),
+    [
+        ("multipart/form-data", part("; name=a"), "missing boundary"),
+        (MULTIPART, part(""), 'field "name" must be provided'),
+        (MULTIPART, part('; name=f; filename="a"') * 2, "maximum number of files is 1"),
+        (MULTIPART, part("; name=a") * 4, "maximum number of fields is 3"),
+        (MULTIPART, part("; name=a", b"secret" * 1000), "exceeded maximum size of 1kb"),
+        (MULTIPART, part(f"; name=a; filename={'secret' * 1000}"), "maximum header size exceeded"),
+        (MULTIPART, part("; name=a", b"", *[b"X: secret"] * 20), "maximum header count exceeded"),
+        (MULTIPART, b"--secret\r\n", "invalid multipart data"),
+    ],
+)
+async def test_a_form_that_cannot_be_read_says_why(kind: str, content: bytes, reason: str) -> None:
+    headers = Headers({"Content-Type": kind})
+    with pytest.raises(MalformedFormError) as raised:
+        await parse_multipart(
+            headers, content + b"--x--\r\n", max_files=1, max_fields=3, max_part_size=1024
+        )
+    assert reason in str(raised.value).lower()
+    assert "secret" not in str(raised.value)
