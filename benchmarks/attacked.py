@@ -27,8 +27,9 @@ PROBE_LIMIT = 1.0
 GRACE = 1.0
 """Maximum seconds by which an answer may exceed its deadline."""
 
-SPARE_BYTES = 100_000_000
-"""Memory that an attack may use in addition to three bodies of the largest size."""
+SPARE_BYTES = 120_000_000
+"""Memory that an attack may use in addition to three bodies of the largest size: the sentence cache
+has 32 MB, the engines' keys and values up to 80 MB."""
 
 AT_A_TIME = 4
 """Requests of parsers' attacks that are sent at a time."""
