@@ -101,8 +101,8 @@ class TimedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._body_bytes = 0
         self._n_received = 0  # bytes in the latest chunk
-        self._fault: tuple[int, str] | None = None  # found within the parser, which must stop
-        self._lingers = False
+        self._fault: tuple[int, str] | None = None  # within the parser, or behind other requests
+        self._lingers = False  # nothing more is read
         self._watched: tuple[Phase, int] = "none", 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -213,6 +213,8 @@ class TimedProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if self._phase == "none" and not self._unanswered:
             self.server_state.incomplete[self] = None  # idle
+            if self._fault and not self.transport.is_closing():
+                self._refuse(*self._fault, linger=True)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -228,7 +230,8 @@ class TimedProtocol(HttpToolsProtocol):
         Too long a pipeline is answered as far as it is read.
         """
         if not self._lingers:
-            self._refuse(*(self._fault or (400, msg)), linger=True)
+            fault, self._fault = self._fault or (400, msg), None
+            self._refuse(*fault, linger=True)
 
     def _watch(self) -> None:
         awaited = self._phase, self._n_requests
@@ -269,15 +272,22 @@ class TimedProtocol(HttpToolsProtocol):
             self._refuse(408, f"the {part} arrived too slowly")
 
     def _refuse(self, status: int, detail: str, *, linger: bool = False) -> None:
-        """Respond without the application, unless another response is due before, and close.
+        """Respond without the application, after all earlier responses, and close.
 
         linger  before closing, read the rest of the request
         """
         self._stop_timer()
-        if self._has_earlier or (self._phase == "body" and self.cycle.response_started):
+        if self._has_earlier:
+            self._fault, self._lingers = (status, detail), True
+            if self._phase == "body":
+                self.pipeline.popleft()
+                self._unanswered.pop()
+            self._phase = "none"
+            return
+        if self._phase == "body" and self.cycle.response_started:
             self.transport.close()
             return
-        if self.transport in self.server_state.unread:
+        if self.transport in self.server_state.unread and not self._lingers:
             self.transport.abort()
             return
         response = problem_response(HTTPException(status, detail), uuid.uuid4().hex)

@@ -273,14 +273,61 @@ async def test_a_refused_client_that_keeps_sending_is_read_briefly_and_closed() 
         assert time.monotonic() - began > connections.LINGER * 0.9
 
 
-async def test_a_fault_in_a_pipeline_is_not_taken_for_the_answer_to_what_came_before() -> None:
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        (b"CONNECT a:80" + HOST, 400),
+        (b"\x16\x03\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET /" + b"a" * 62_000 + HOST, 414),
+        (GET[:-2] + b"a:\r\n" * MAX_HEADERS + b"\r\n", 431),
+        (
+            POST[:-2].replace(b"Content-Length: 4", b"Transfer-Encoding: chunked") + b"\r\n-2\r\n",
+            400,
+        ),
+    ],
+)
+@pytest.mark.parametrize("pause", [0, 0.02])
+@pytest.mark.parametrize("n_good", [1, 5])
+async def test_a_fault_in_a_pipeline_is_answered_behind_what_came_before(
+    fault: bytes, status: int, pause: float, n_good: int
+) -> None:
     async with serving() as served:
         served.app.gate.clear()
-        for fault in (b"CONNECT a:80" + HOST, b"\x16\x03\r\n\r\n"):
-            connection = await served.connect(GET)
-            await asyncio.sleep(0.02)
-            connection.send(fault)
-            assert await connection.end() == b""
+        connection = await served.connect((POST + b"abcd") * n_good)
+        await asyncio.sleep(pause)
+        connection.send(fault + GET)
+        await asyncio.sleep(0.02)
+        connection.send(GET)
+        served.app.gate.set()
+        for _ in range(n_good):
+            assert await connection.answer() == (200, b"abcd")
+        answered, body = await connection.answer()
+        assert answered == json.loads(body)["status"] == status
+        assert await connection.end() == b""
+        assert served.app.n_read == n_good
+
+
+async def test_a_client_that_reads_late_gets_all_answers_before_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "LINGER", 0.05)
+    body = b"x" * 5_000_000
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
+    async with serving() as served:
+        connection = await served.connect(head + body + b"\x16\x03\r\n\r\n")
+        await until(lambda: served.app.n_read == 1)
+        await asyncio.sleep(0.3)
+        assert await connection.answer() == (200, body)
+        assert (await connection.answer())[0] == 400
+
+
+async def test_a_fault_behind_the_last_request_of_a_connection_is_not_answered() -> None:
+    async with serving() as served:
+        last = POST.replace(b"Host: a", b"Host: a\r\nConnection: close") + b"abcd"
+        connection = await served.connect(last + b"\x16\x03\r\n\r\n")
+        assert await connection.answer() == (200, b"abcd")
+        assert await connection.end() == b""
 
 
 async def test_half_a_request_behind_a_running_one_does_not_time_out() -> None:
