@@ -1,5 +1,6 @@
 """Translates and charges the client's account, in any dialect."""
 
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from app.translation.answers import TranslateAnswer
 from app.translation.requests import TranslationRequest
 
 TIMEOUT_HEADER = "X-Request-Timeout"
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 T = TypeVar("T")
 
@@ -109,11 +111,8 @@ def timeout_of(request: Request) -> float | None:
     given = request.headers.get(TIMEOUT_HEADER)
     if given is None:
         return None
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = 0.0
+    seconds = float(given) if _SECONDS.fullmatch(given) else 0.0
     if not 0 < seconds < float("inf"):
-        detail = f"The header {TIMEOUT_HEADER} should be a number of seconds"
+        detail = f"The header {TIMEOUT_HEADER} should be a number of seconds, such as 30 or 0.5"
         raise InvalidRequestError.at("", detail)
     return seconds

@@ -29,6 +29,8 @@ SPEC: dict[str, Any] = json.loads(
 
 _FORMAT = re.compile(r"[\w+.-]{1,20}", re.ASCII)
 
+_INTEGER = re.compile("-?[0-9]+")
+
 BEAM_SIZE = 4
 """Minimum beam size of a request for alternatives."""
 
@@ -48,6 +50,12 @@ def _read_format(value: Any) -> Any:
     if isinstance(value, str) and _FORMAT.fullmatch(value):
         raise PydanticCustomError("format", f"{value} format is not supported")
     raise PydanticCustomError("format", "format should be text or html")
+
+
+def _read_alternatives(value: Any) -> Any:
+    if isinstance(value, str) and not _INTEGER.fullmatch(value):  # int() reads "1_0" and "١" too
+        raise PydanticCustomError("integer", "Input should be a valid integer")
+    return value
 
 
 Q = Annotated[str | list[str], BeforeValidator(_read_q), TEXTS_SCHEMA]
@@ -83,7 +91,9 @@ class LibreTranslateRequest(_Request):
         Literal["text", "html"],
         BeforeValidator(_read_format, json_schema_input_type=Literal["text", "html"]),
     ] = "text"
-    alternatives: int = Field(0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses.")
+    alternatives: Annotated[int, BeforeValidator(_read_alternatives)] = Field(
+        0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses."
+    )
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
