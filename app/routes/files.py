@@ -11,6 +11,7 @@ from starlette.datastructures import FormData
 
 from app.accounts.result_files import StoredFile
 from app.documents.files import FORMATS, SUFFIXES
+from app.errors import InvalidRequestError
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
     CurrentDownloads,
@@ -25,6 +26,7 @@ from app.routes.handling.responses import while_connected
 from app.routes.handling.routing import Router
 from app.translation.file_service import FileRequest, translated_name
 from app.wire.failures import media_type
+from app.wire.native.fields import REPEATED
 from app.wire.openapi import libretranslate_errors
 
 router = Router(tags=["LibreTranslate"])
@@ -84,7 +86,7 @@ async def translate_file(
             client_of(request, _key_in_query(request))  # only holders of a key learn more
         form = await read_form(request, settings)
         try:
-            client = client_of(request, form.get("api_key") or _key_in_query(request))
+            client = client_of(request, _field(form, "api_key") or _key_in_query(request))
             name, data = await uploaded_file(form, settings.max_file_bytes)
             source, target = _field(form, "source"), _field(form, "target")
         finally:
@@ -136,6 +138,9 @@ def _address(request: Request, public_url: str | None, name: str) -> str:
 
 
 def _field(form: FormData, name: str) -> str | None:
+    """Return the value of a field, if any. Raises `InvalidRequestError` if it has several."""
+    if len(form.getlist(name)) > 1:
+        raise InvalidRequestError.at(f"/{name}", REPEATED)
     value = form.get(name)
     return value if isinstance(value, str) and value else None
 

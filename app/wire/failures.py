@@ -224,7 +224,7 @@ def invalid_request_message(error: InvalidRequestError) -> str | None:
         return f"Invalid request: missing {name} parameter"
     if name == "alternatives" and "valid integer" in first.detail:
         return "Invalid request: alternatives parameter is not a number"
-    if name == "format":
+    if name == "format" and name in first.detail:
         return first.detail
     return None
 

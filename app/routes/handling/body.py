@@ -14,6 +14,7 @@ from app.concurrency.coroutines import turn_of_the_loop
 from app.errors import InvalidRequestError, MalformedFormError
 from app.routes.handling.json_body import LARGE, MAX_VALUES, parse_json
 from app.wire.failures import FORMS, media_type
+from app.wire.native.fields import Repeated
 
 MAX_FORM_FIELDS = 20_000
 
@@ -21,7 +22,7 @@ BYTES_PER_VALUE = 20
 """A larger limit on bodies allows more than `MAX_VALUES`: one value for so many of its bytes."""
 
 Form = dict[str, object]
-"""A string for each name, or a list if a name occurs several times."""
+"""A string for each name, or a `Repeated` list if a name occurs several times."""
 
 
 @dataclass(slots=True)
@@ -128,6 +129,15 @@ def _unescaped(escapes: re.Match[bytes]) -> bytes:
     return bytes.fromhex(escapes[0].replace(b"%", b"").decode())
 
 
+class _FormParser(MultiPartParser):
+    """Notes the closing boundary: a part that no boundary ends is not among the fields."""
+
+    is_complete = False
+
+    def on_end(self) -> None:
+        self.is_complete = True
+
+
 async def parse_multipart(headers: Headers, content: bytes, **limits: int) -> FormData:
     """Parse multipart/form-data, in memory. Raises `MalformedFormError`."""
 
@@ -136,10 +146,14 @@ async def parse_multipart(headers: Headers, content: bytes, **limits: int) -> Fo
             await turn_of_the_loop()
             yield content[start : start + LARGE]
 
-    parser = MultiPartParser(headers, stream(), **limits)
+    parser = _FormParser(headers, stream(), **limits)
     parser.spool_max_size = len(content) + 1  # never on disk
     try:
-        return await parser.parse()
+        fields = await parser.parse()
+        if parser.is_complete:
+            return fields
+        await fields.close()
+        reason = "it ends before its closing boundary"
     except MultiPartException as error:
         # The causes have positions and codes of bytes; only those of limits say what is wrong.
         limit = str(error.__cause__ or "")
@@ -197,7 +211,10 @@ def gather(fields: Iterable[tuple[str, str]]) -> Form:
     gathered: dict[str, list[str]] = {}
     for name, value in fields:
         gathered.setdefault(name, []).append(value)
-    return {name: values if len(values) > 1 else values[0] for name, values in gathered.items()}
+    return {
+        name: Repeated(values) if len(values) > 1 else values[0]
+        for name, values in gathered.items()
+    }
 
 
 def unsupported(*supported: str) -> HTTPException:

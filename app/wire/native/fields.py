@@ -82,7 +82,12 @@ class WireRequest(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             faults = error.errors(include_url=False, include_input=False)
-        raise InvalidRequestError([FieldError(_pointer(one), _detail(one)) for one in faults])
+        raise InvalidRequestError(
+            [
+                FieldError(_pointer(one), REPEATED if _is_repeated(one, values) else _detail(one))
+                for one in faults
+            ]
+        )
 
 
 _DETAILS = {
@@ -99,6 +104,23 @@ _DETAILS = {
 
 _KEY = "key"
 """In the context of an error: where in the field it is."""
+
+
+REPEATED = "Field given several times, expected once"
+
+
+class Repeated(list[str]):
+    """The values of a field that a form or query string has several times."""
+
+
+def _is_repeated(fault: ErrorDetails, values: object) -> bool:
+    """Whether a field, except one that may be repeated, is given several times."""
+    return (
+        isinstance(values, dict)
+        and len(fault["loc"]) == 1
+        and fault["type"] != "too_long"
+        and isinstance(values.get(fault["loc"][0]), Repeated)
+    )
 
 
 def _pointer(fault: ErrorDetails) -> str:

@@ -154,6 +154,16 @@ async def test_invalid_files_are_refused(serve: Serve, monkeypatch: pytest.Monke
             "broken form": await client.post(
                 "/translate_file", content=b"x", headers={"Content-Type": "multipart/form-data"}
             ),
+            "half a form": await client.post(
+                "/translate_file",
+                content=b'--x\r\nContent-Disposition: form-data; name="source"\r\n\r\nen\r\n',
+                headers={"Content-Type": "multipart/form-data; boundary=x"},
+            ),
+            "two targets": await client.post(
+                "/translate_file",
+                files={"file": ("a.txt", b"x")},
+                data={"target": ["fr", "en"]},
+            ),
             "gone": await client.get("/download_file/AAAA.txt"),
         }
         statuses = {name: answer.status_code for name, answer in answers.items()}
@@ -161,12 +171,15 @@ async def test_invalid_files_are_refused(serve: Serve, monkeypatch: pytest.Monke
     assert statuses == {
         "suffix": 400, "json": 400, "encoding": 400, "language": 400, "characters": 400,
         "bytes": 413, "body": 413, "stored": 400, "no file": 400, "no name": 400,
-        "two files": 400, "no form": 400, "broken form": 400, "gone": 404,
+        "two files": 400, "no form": 400, "broken form": 400, "half a form": 400,
+        "two targets": 400, "gone": 404,
     }  # fmt: skip
     errors = {name: answer.json() for name, answer in answers.items()}
     assert all(error.keys() == {"error"} for error in errors.values())
     assert errors["json"]["error"].startswith("line 2, column 1: not JSON")
     assert ".docx" in errors["suffix"]["error"]
+    assert errors["half a form"]["error"].endswith("it ends before its closing boundary")
+    assert errors["two targets"]["error"] == "target: Field given several times, expected once"
 
 
 async def test_files_need_a_key_and_downloads_no_other_key(serve: Serve) -> None:

@@ -72,6 +72,24 @@ async def test_a_form_may_have_several_texts_of_any_script(client: Client) -> No
     assert response.json() == {"translatedText": expected}
 
 
+@pytest.mark.parametrize("field", ["source", "target", "format", "api_key"])
+@pytest.mark.parametrize("where", ["form", "query"])
+async def test_a_field_other_than_q_is_given_once(client: Client, field: str, where: str) -> None:
+    fields: dict[str, Any] = {"q": ["cat", "dog"]} | PAIR | {field: ["fr", "en"]}
+    sent: dict[str, Any] = {"data": fields} if where == "form" else {"params": fields}
+    response = await client.post("/translate", **sent)
+    assert response.status_code == httpx.codes.BAD_REQUEST
+    assert response.json() == {"error": f"{field}: Field given several times, expected once"}
+
+
+@pytest.mark.parametrize("given", ["1_0", "+5", "١", " 1", "1.0", "1e0"])
+async def test_a_number_in_a_form_has_only_digits(client: Client, given: str) -> None:
+    response = await client.post("/translate", data=PAIR | {"q": "cat", "alternatives": given})
+    assert response.status_code == httpx.codes.BAD_REQUEST
+    message = "Invalid request: alternatives parameter is not a number"
+    assert response.json() == {"error": message}
+
+
 async def test_text_beside_q_is_the_native_dialect(client: Client) -> None:
     both = await client.post("/translate", json={"q": "cat", "text": "cat", "target": "fr"})
     query = await client.post("/translate?q=dog", json={"text": "cat", "target": "fr"})

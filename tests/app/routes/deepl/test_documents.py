@@ -163,6 +163,8 @@ async def test_another_key_cannot_see_it(serve: Serve) -> None:
         ("a.txt", b"cat", {"source_lang": "XX"}, 400, "source_lang: not supported"),
         ("a.txt", b"cat", {"target_lang": ""}, 400, "target_lang: Field required"),
         ("a.txt", b"cat", {"output_format": "docx"}, 400, "output_format: Only txt"),
+        ("a.txt", b"cat", {"target_lang": ["FR", "DE"]}, 400, "target_lang: Field given several"),
+        ("a.txt", b"cat", {"filename": ["a.txt", "b.txt"]}, 400, "filename: Field given several"),
         ("a.txt", b"cat", {"formality": "more"}, 400, "formality: Target language"),
         ("a.txt", b"cat", {"style_id": "x"}, 400, "style_id: Not supported"),
         ("a.txt", b"cat", {"glossary_id": "x"}, 404, "no glossary"),
@@ -171,7 +173,7 @@ async def test_another_key_cannot_see_it(serve: Serve) -> None:
     ],
 )
 async def test_an_upload_that_is_refused(
-    strict: Client, name: str, data: bytes, fields: dict[str, str], status: int, named: str
+    strict: Client, name: str, data: bytes, fields: dict[str, Any], status: int, named: str
 ) -> None:
     response = await upload(strict, name, data, **fields)
     assert named in refusal(response, status, "message")

@@ -241,3 +241,14 @@ async def test_a_form_that_cannot_be_read_says_why(kind: str, content: bytes, re
         )
     assert reason in str(raised.value).lower()
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", [b"; name=a", b'; name=f; filename="a"'])
+async def test_a_form_that_ends_early_loses_no_field_in_silence(name: bytes) -> None:
+    headers = Headers({"Content-Type": MULTIPART})
+    limits = {"max_files": 1, "max_fields": 3, "max_part_size": 1024}
+    whole = part("; name=b") + part(name.decode()) + b"--x--"
+    assert len(await parse_multipart(headers, whole, **limits)) == 2
+    for end in range(len(whole)):
+        with pytest.raises(MalformedFormError, match=r"before its closing boundary|invalid"):
+            await parse_multipart(headers, whole[:end], **limits)
