@@ -3,11 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
@@ -151,9 +154,28 @@ class Cors(CORSMiddleware):
         )
         self._covers = covers
 
+    def preflight_response(self, request_headers: Headers) -> Response:
+        response = super().preflight_response(request_headers)
+        if response.status_code == HTTPStatus.OK:
+            return response
+        return _RefusedPreflight(response.body, response.status_code, dict(response.headers))
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         covered = scope["type"] == "http" and self._covers(scope["path"])
         await (super().__call__ if covered else self.app)(scope, receive, send)
+
+
+class _RefusedPreflight(Response):
+    """Starlette's text and headers, in the form of other errors of the path."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {
+            name: value for name, value in self.headers.items() if not name.startswith("content-")
+        }
+        error = HTTPException(self.status_code, bytes(self.body).decode(), headers)
+        state = scope.setdefault("state", {})
+        state.setdefault("request_id", request_id_of(Headers(scope=scope)))
+        await failure_response(error, scope)(scope, receive, send)
 
 
 class SecurityHeaders:

@@ -43,6 +43,26 @@ async def test_other_origins_may_use_only_libretranslates_paths_by_default(clien
     assert "Access-Control-Allow-Credentials" not in allowed.headers
 
 
+async def test_a_refused_preflight_has_the_form_of_other_errors(serve: Serve) -> None:
+    headers = {
+        "Origin": ORIGIN,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "X-Other",
+        "X-Request-Id": "mine",
+    }
+    async with serve(FakeEngine(), cors_origins=ORIGIN) as client:
+        for path in ("/translate", "/info", "/v2/translate", "/translate_file", "/v1/models"):
+            refused = await client.options(path, headers=headers)
+            assert refused.status_code == httpx.codes.BAD_REQUEST
+            assert "json" in refused.headers["Content-Type"]
+            assert refused.headers["Access-Control-Allow-Origin"] == ORIGIN
+            assert "Disallowed CORS headers" in refused.text
+            if path == "/info":
+                assert refused.json()["request_id"] == "mine"
+            elif path == "/v2/translate":
+                assert refused.json() == {"message": "Disallowed CORS headers"}
+
+
 async def test_it_can_be_turned_off(serve: Serve) -> None:
     async with serve(FakeEngine(), cors_origins="none") as client:
         for response in (
