@@ -5,7 +5,9 @@ The segments that version 1.2 marks in <seg-source> are translated one by one, a
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from html import escape
 
 from app.documents.xml.archive import tokens
 from app.documents.xml.fragment import Fragment, Vocabulary
@@ -14,16 +16,13 @@ from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 from app.text.markup.tokens import MarkupError, Token, end_of_element
 
-_ROOT = re.compile(r"""<xliff\b[^<>]*?\sversion\s*=\s*["']([12])\.""")
+_ROOT = re.compile(r"""<((?:[\w.-]++:)?)xliff\b[^<>]*?\sversion\s*=\s*["']([12])\.""")
 _UNTRANSLATED = re.compile(r"""\bstate\s*=\s*["'](?:new|needs-translation|initial)["']""")
-_SEGMENT = re.compile(r"""<mrk\b[^<>]*\smtype\s*=\s*["']seg["']""")
+_SEGMENT = re.compile(r"""<(?:[\w.-]++:)?mrk\b[^<>]*\smtype\s*=\s*["']seg["']""")
 _INLINE = Vocabulary(paragraphs=frozenset(), inline=frozenset({"g", "pc", "mrk"}))
 _UNITS = {"1": "trans-unit", "2": "segment"}
 _ATTRIBUTES = r"""(?:[^<>"']|"[^"]*"|'[^']*')*?(?=/?>)"""
-_LANGUAGE = {
-    "1": (re.compile(rf"<file\b{_ATTRIBUTES}"), "target-language"),
-    "2": (re.compile(rf"<xliff\b{_ATTRIBUTES}"), "trgLang"),
-}
+_LANGUAGE = {"1": ("file", "target-language"), "2": ("xliff", "trgLang")}
 """The element and attribute that name the language of targets."""
 
 
@@ -32,8 +31,10 @@ def open_xliff(text: str) -> Document:
     root = _ROOT.search(text)
     if root is None:
         raise UnreadableFileError("not XLIFF: expected an element xliff of version 1 or 2")
+    prefix, version = root[1], root[2]
     try:
-        return _Bilingual(Parts(paragraphs(tokens(text), {_UNITS[root[1]]}, _unit)), root[1])
+        units = paragraphs(tokens(text), {prefix + _UNITS[version]}, partial(_unit, prefix=prefix))
+        return _Bilingual(Parts(units), prefix, version)
     except MarkupError as error:
         raise UnreadableFileError(str(error)) from None
 
@@ -41,8 +42,9 @@ def open_xliff(text: str) -> Document:
 class _Bilingual:
     """A file that names the language of its targets once it has any."""
 
-    def __init__(self, parts: Parts, version: str) -> None:
+    def __init__(self, parts: Parts, prefix: str, version: str) -> None:
         self._parts = parts
+        self._prefix = prefix
         self._version = version
         self.texts = parts.texts
         self.tagged = parts.tagged
@@ -50,19 +52,20 @@ class _Bilingual:
     def with_translations(self, answers: Sequence[Answer]) -> str:
         text = self._parts.with_translations(answers)
         language = next((one.languages[1] for one in answers if one.languages[1]), None)
-        pattern, attribute = _LANGUAGE[self._version]
+        element, attribute = _LANGUAGE[self._version]
 
         def named(tag: re.Match[str]) -> str:
             has_language = language is None or re.search(rf"\s{attribute}\s*=", tag[0])
             return tag[0] if has_language else f'{tag[0]} {attribute}="{language}"'
 
-        return pattern.sub(named, text)
+        return re.sub(rf"<{re.escape(self._prefix)}{element}\b{_ATTRIBUTES}", named, text)
 
 
-def _unit(row: list[Token]) -> str | Document:
+def _unit(row: list[Token], prefix: str) -> str | Document:
     """Return a unit, whose source is translated if its target is missing."""
     raw = _raw(row)
-    places = _children(row)
+    places = _children(row, prefix)
+    inline = _INLINE.renamed(prefix.__add__)
     if "source" not in places:
         return raw
     start, end = places["source"]
@@ -84,21 +87,24 @@ def _unit(row: list[Token]) -> str | Document:
         after = max(end for name, (_, end) in places.items() if name in ("source", "seg-source"))
         indent = row[start - 1].raw if row[start - 1].kind == "text" else ""
         lead = _raw(row[1:after]) + indent
-        opening = "<target>"
-    content: Document = Fragment(source, _INLINE)
+        opening = f"<{prefix}target>"
+    content: Document
     if is_segmented:
-        content = Parts(paragraphs(segments, {"mrk"}, _segment))
+        read = partial(_segment, inline=inline)
+        content = Parts(paragraphs(_without_cdata(segments), {f"{prefix}mrk"}, read))
+    else:
+        content = Fragment(list(_without_cdata(source)), inline)
     if not content.texts:
         return raw
     rest = _raw(row[after:])
     opened = [_UNTRANSLATED.sub('state="translated"', tag) for tag in (row[0].raw, opening)]
-    return Parts([opened[0] + lead + opened[1], content, "</target>" + rest])
+    return Parts([opened[0] + lead + opened[1], content, f"</{prefix}target>" + rest])
 
 
-def _segment(row: list[Token]) -> str | Document:
+def _segment(row: list[Token], inline: Vocabulary) -> str | Document:
     """Return a segment that is marked in a source."""
     raw = _raw(row)
-    fragment = Fragment(row[1:-1], _INLINE)
+    fragment = Fragment(row[1:-1], inline)
     return Parts([row[0].raw, fragment, row[-1].raw]) if fragment.texts else raw
 
 
@@ -108,18 +114,30 @@ def _raw(row: Sequence[Token]) -> str:
 
 def _is_missing(target: Sequence[Token], copies: Sequence[str], unit: Token) -> bool:
     return (
-        not any(one.kind == "text" and one.raw.strip() for one in target)
+        not any(one.kind == "text" and one.raw.strip() for one in _without_cdata(target))
         or _raw(target[1:-1]) in copies
         or any(_UNTRANSLATED.search(one.raw) for one in (target[0], unit))
     )
 
 
-def _children(row: Sequence[Token]) -> dict[str, tuple[int, int]]:
-    """Return where each first child of a name starts and ends."""
+def _without_cdata(row: Iterable[Token]) -> Iterator[Token]:
+    """Yield the tokens, with the text of CDATA sections escaped."""
+    in_cdata = False
+    for token in row:
+        if in_cdata and token.raw != "]]>":
+            yield Token("text", escape(token.raw, quote=False))
+        elif in_cdata or token.raw == "<![CDATA[":
+            in_cdata = not in_cdata
+        else:
+            yield token
+
+
+def _children(row: Sequence[Token], prefix: str) -> dict[str, tuple[int, int]]:
+    """Return where each first child of a name, without the prefix, starts and ends."""
     places: dict[str, tuple[int, int]] = {}
     at = 1
     while at < len(row) - 1:
         end = end_of_element(row, at)
-        places.setdefault(row[at].name, (at, end))
+        places.setdefault(row[at].name.removeprefix(prefix), (at, end))
         at = end
     return places

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from app.documents.xml.xliff import open_xliff
@@ -79,6 +81,52 @@ def test_version_2() -> None:
         1,
     ).replace('state="initial"', 'state="translated"')
     assert uppercased(opened) == expected.replace("<target>Same", "<target>SAME")
+
+
+PLAIN = """<xliff version="1.2"><file><trans-unit id="1"><source>%s</source>%s</trans-unit>
+</file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("source", "texts", "target"),
+    [
+        ("<![CDATA[The cat]]>", ["The cat"], "THE CAT"),
+        ("<![CDATA[A & B]]> is <g id='1'>old</g>", None, "A &amp; B IS <g id='1'>OLD</g>"),
+        ("<![CDATA[One\ntwo]]><![CDATA[]]><![CDATA[ <three]]>", None, "ONE\nTWO &lt;THREE"),
+        ("<![CDATA[]]>", [], None),
+    ],
+)
+def test_cdata_is_text(source: str, texts: list[str] | None, target: str | None) -> None:
+    opened = open_xliff(PLAIN % (source, ""))
+    assert texts is None or opened.texts == texts
+    expected = "" if target is None else f"<target>{target}</target>"
+    assert uppercased(opened) == PLAIN % (source, expected)
+
+
+def test_a_translation_in_cdata_is_kept() -> None:
+    assert open_xliff(PLAIN % ("Done", "<target><![CDATA[Fini]]></target>")).texts == []
+    cdata = "<![CDATA[Same]]>"
+    assert open_xliff(PLAIN % (cdata, f"<target>{cdata}</target>")).texts == ["Same"]
+
+
+@pytest.mark.parametrize("xliff", [XLIFF_1, XLIFF_2.replace(' trgLang="fr"', "")])
+@pytest.mark.parametrize("prefix", ["xlf", "é.-"])
+def test_elements_may_have_a_prefix(xliff: str, prefix: str) -> None:
+    def prefixed(text: str) -> str:
+        text = text.replace(" xmlns=", f" xmlns:{prefix}=")
+        return re.sub(r"(</?)(?=\w)", rf"\g<1>{prefix}:", text)
+
+    usual, other = open_xliff(xliff), open_xliff(prefixed(xliff))
+    assert other.texts == usual.texts
+    answers = [Answer(text.upper(), languages=("en", "de")) for text in usual.texts]
+    assert other.with_translations(answers) == prefixed(usual.with_translations(answers))
+
+
+def test_marked_segments_may_have_a_prefix() -> None:
+    mark = '<x:mrk mtype="seg" mid="1">%s</x:mrk>'
+    unit = f"<x:source>Cat</x:source><x:seg-source>{mark % '<![CDATA[Cat]]>'}</x:seg-source>"
+    xliff = f'<x:xliff version="1.2"><x:trans-unit>{unit}</x:trans-unit></x:xliff>'
+    assert f"{unit}<x:target>{mark % 'CAT'}</x:target>" in uppercased(open_xliff(xliff))
 
 
 def test_the_language_of_targets_is_named_unless_it_is() -> None:
