@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import structlog
+
 from app.documents.prose import Line
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
@@ -16,12 +18,17 @@ MAX_SECONDS = 120
 """Time to extract the text; a page takes some hundredths of a second."""
 
 _READER = Path(__file__).with_name("pdf_reader.py")
+_UNEXPECTED = 3
+"""`UNEXPECTED` of the reader, which needs a module of Unix alone."""
+
 _FULL, _FULL_SENTENCE = 0.75, 0.95
 """A paragraph continues after a line at least this long, as a fraction of the longest lines; the
 second is for a line that ends a sentence."""
 
 _SENTENCE_END = re.compile(r"[.!?:]$")
 _DIVIDED = re.compile(r"(?<=[^\W\d_])-\n([^\W\d_])")
+
+_log = structlog.get_logger()
 
 
 class PdfFile:
@@ -54,6 +61,9 @@ def _extracted(data: bytes) -> str:
         raise UnreadableFileError(f"the PDF took more than {MAX_SECONDS} s to read") from None
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if done.returncode == _UNEXPECTED:
+            _log.warning("PDF not read", error=reason)
+            raise UnreadableFileError("not a PDF that can be read")
         raise UnreadableFileError(reason if done.returncode == 1 else "the PDF is damaged")
     return done.stdout.decode("utf-8", "replace")
 

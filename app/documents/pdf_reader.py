@@ -9,6 +9,8 @@ MAX_PAGES = 2000
 MAX_CHARACTERS = 20_000_000
 MAX_MEMORY = 1_000_000_000
 MAX_CPU_SECONDS = 100
+UNEXPECTED = 3
+"""Exit status after any other exception, whose type is the last line of standard error."""
 
 
 def main() -> None:
@@ -42,4 +44,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception as error:  # its message might quote the file
+        sys.stderr.write(f"\n{type(error).__name__}")
+        sys.exit(UNEXPECTED)

@@ -2,9 +2,11 @@
 
 import subprocess
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.documents import pdf
 from app.documents.pdf import PdfFile
@@ -49,6 +51,7 @@ def test_a_scan_has_no_text(text: str) -> None:
         (1, b"a warning\nthe PDF is encrypted\n", "^the PDF is encrypted$"),
         (-9, b"", "^the PDF is damaged$"),  # by a limit of memory or time
         (2, b"Traceback\nsecret", "^the PDF is damaged$"),
+        (3, b"a warning\nOverflowError", "^not a PDF that can be read$"),
     ],
 )
 def test_failures_of_the_reader(
@@ -97,6 +100,23 @@ def test_a_pdf_is_read() -> None:
     for broken in (b"", b"no PDF", written("x")[:60]):
         with pytest.raises(UnreadableFileError, match="not a PDF that can be read"):
             PdfFile(broken)
+
+
+@pytest.mark.parametrize("error", ["OverflowError", "MemoryError", "ZeroDivisionError"])
+def test_an_exception_that_is_not_listed_has_a_plain_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: str
+) -> None:
+    (tmp_path / "pypdf").mkdir()
+    (tmp_path / "pypdf" / "__init__.py").write_text(
+        f"class PdfReader:\n    def __init__(self, _):\n        raise {error}('secret')\n"
+    )
+    (tmp_path / "pypdf" / "errors.py").write_text(
+        "class PyPdfError(Exception): ...\nclass FileNotDecryptedError(PyPdfError): ...\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with capture_logs() as logs, pytest.raises(UnreadableFileError, match=r"^not a PDF that can "):
+        PdfFile(b"%PDF")
+    assert logs == [{"event": "PDF not read", "log_level": "warning", "error": error}]
 
 
 def bomb(n_bytes: int) -> bytes:
