@@ -53,9 +53,10 @@ class _TextFile:
         read: Callable[[str], Document],
         *,
         is_markup: bool = False,
+        is_catalogue: bool = False,
         in_lines: bool = False,
     ) -> None:
-        text, self._encoding = decode(data, is_markup=is_markup)
+        text, self._encoding = decode(data, is_markup=is_markup, is_catalogue=is_catalogue)
         if in_lines and text.count("\n") + text.count("\r") > MAX_LINES:
             raise UnreadableFileError(f"a file may have {MAX_LINES:,} lines")
         self._document = read(text)
@@ -100,7 +101,10 @@ FORMATS: dict[str, FileFormat] = {
     ".vtt": FileFormat("text/vtt", _in_lines(open_web_subtitles)),
     ".csv": FileFormat("text/csv", _in_lines(open_table)),
     ".tsv": FileFormat("text/tab-separated-values", _in_lines(open_table)),
-    ".po": FileFormat("text/x-gettext-translation", _in_lines(open_catalogue)),
+    ".po": FileFormat(
+        "text/x-gettext-translation",
+        lambda data: _TextFile(data, open_catalogue, is_catalogue=True, in_lines=True),
+    ),
     ".json": FileFormat("application/json", lambda data: _TextFile(data, open_json)),
     ".xlf": _XLIFF,
     ".xliff": _XLIFF,

@@ -32,31 +32,54 @@ _DECLARATION = re.compile(
 _DECLARATION_BYTES = 1024
 """Bytes that are searched for a declaration, as by the HTML standard."""
 
+_CHARSET = re.compile(r"""(^"Content-Type:[^"\n]*?\bcharset=)([\w.:-]+)""", re.MULTILINE | re.ASCII)
+"""In the header of a PO file."""
+
+_CHARSET_OF_BYTES = re.compile(_CHARSET.pattern.encode(), re.MULTILINE)
+_HEADER_BYTES = 16_384
+_NO_CHARSET = b"CHARSET"
+"""In templates; msginit replaces it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TextEncoding:
-    """A file's codec, byte order mark and line end; mixed line ends are part of the text."""
+    """A file's codec, byte order mark and line end; mixed line ends are part of the text.
+
+    is_catalogue  whether the codec, unless it is Unicode's, is declared in the header of a PO file
+    """
 
     codec: str
     mark: bytes
     line_end: str
+    is_catalogue: bool = False
 
     def encode(self, text: str) -> bytes:
         """Encode the text; a lone surrogate becomes "?", a character that only markup's codec
-        lacks a reference."""
+        lacks a reference. A catalogue whose codec lacks one becomes UTF-8, and declares it."""
         raw = text.replace("\n", self.line_end)
+        if self.is_catalogue:
+            try:
+                return self.mark + raw.encode(self.codec)
+            except UnicodeEncodeError:
+                return _CHARSET.sub(r"\1UTF-8", raw, count=1).encode("utf-8", "replace")
         errors = "replace" if self.codec.startswith("utf") else "xmlcharrefreplace"
         return self.mark + raw.encode(self.codec, errors)
 
 
-def decode(data: bytes, *, is_markup: bool = False) -> tuple[str, TextEncoding]:
-    """Return the text and its encoding: UTF-8 or UTF-16, or the one that markup declares.
+def decode(
+    data: bytes, *, is_markup: bool = False, is_catalogue: bool = False
+) -> tuple[str, TextEncoding]:
+    """Return the text and its encoding: UTF-8 or UTF-16, or one declared by markup or a PO file.
 
     Raises `UnreadableFileError`.
     """
     mark, codec = next((known for known in _MARKS if data.startswith(known[0])), (b"", "utf-8"))
+    declared = None
     if is_markup and not mark:
-        codec = _declared(data) or codec
+        declared = _declared(data, _DECLARATION.search(data[:_DECLARATION_BYTES]))
+    elif is_catalogue and not mark:
+        declared = _declared(data, _CHARSET_OF_BYTES.search(data[:_HEADER_BYTES]))
+    codec = declared or codec
     try:
         text = data[len(mark) :].decode(codec)
     except UnicodeDecodeError as error:
@@ -69,20 +92,22 @@ def decode(data: bytes, *, is_markup: bool = False) -> tuple[str, TextEncoding]:
         n_ends = text.count(other)
         if n_ends and n_ends == text.count("\r") and text.count("\n") == other.count("\n") * n_ends:
             line_end = other
-    return text.replace(line_end, "\n"), TextEncoding(codec, mark, line_end)
+    is_catalogue = is_catalogue and not codec.startswith("utf")
+    return text.replace(line_end, "\n"), TextEncoding(codec, mark, line_end, is_catalogue)
 
 
-def _declared(data: bytes) -> str | None:
+def _declared(data: bytes, match: re.Match[bytes] | None) -> str | None:
     """Return the declared encoding. A declaration read as ASCII cannot be in UTF-16 or UTF-32."""
-    if not (match := _DECLARATION.search(data[:_DECLARATION_BYTES])):
+    if match is None or match[match.lastindex or 0] == _NO_CHARSET:
         return None
-    name = (match[1] or match[2]).decode()
+    name = match[match.lastindex or 0].decode()
+    line = 1 + data.count(b"\n", 0, match.end())
     try:
         found = codecs.lookup(name).name
     except LookupError:
-        raise UnreadableFileError(f"line 1: the encoding {name} is not known") from None
+        raise UnreadableFileError(f"line {line}: the encoding {name} is not known") from None
     if found.startswith(("utf-16", "utf-32")):
         return None
     if found not in _ENCODINGS:
-        raise UnreadableFileError(f"line 1: {name} is not an encoding of text files; UTF-8 is")
+        raise UnreadableFileError(f"line {line}: {name} is not an encoding of text files; UTF-8 is")
     return found

@@ -60,6 +60,31 @@ def test_a_declaration_is_believed_only_of_markup_and_only_of_text() -> None:
         decode(declared % b"klingon", is_markup=True)
 
 
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset={}\\n"\n\nmsgid "{}"\nmsgstr ""\n'
+
+
+@pytest.mark.parametrize("name", ["ISO-8859-2", "cp1250", "utf-8", "CHARSET"])
+def test_a_catalogue_declares_its_encoding_and_becomes_utf8_if_need_be(name: str) -> None:
+    text = HEADER.format(name, "łódź")
+    data = text.encode("utf-8" if name == "CHARSET" else name)
+    read, encoding = decode(data, is_catalogue=True)
+    assert read == text
+    assert encoding.encode(read) == data
+    more = read + 'msgstr "œuf 漢"'
+    written = encoding.encode(more)
+    declared = more.replace(name, "UTF-8") if name in ("ISO-8859-2", "cp1250") else more
+    assert written == declared.encode()
+
+
+def test_a_catalogue_with_an_unknown_encoding_is_refused() -> None:
+    with pytest.raises(UnreadableFileError, match="line 3: the encoding klingon is not known"):
+        decode(HEADER.format("klingon", "x").encode(), is_catalogue=True)
+    with pytest.raises(UnreadableFileError, match="line 3: utf-7 is not an encoding of text files"):
+        decode(HEADER.format("utf-7", "x").encode(), is_catalogue=True)
+    with pytest.raises(UnreadableFileError, match=r"line 5: not ASCII"):
+        decode(HEADER.format("ASCII", "é").encode(), is_catalogue=True)
+
+
 def test_a_lone_surrogate_of_a_translation_is_a_question_mark() -> None:
     _, encoding = decode(b"x")
     assert encoding.encode("a\ud800") == b"a?"
