@@ -145,15 +145,13 @@ async def parse_multipart(headers: Headers, content: bytes, **limits: int) -> Fo
         for start in range(0, len(content), LARGE):
             await turn_of_the_loop()
             yield content[start : start + LARGE]
+        if not parser.is_complete:
+            raise MultiPartException("It ends before its closing boundary")
 
     parser = _FormParser(headers, stream(), **limits)
     parser.spool_max_size = len(content) + 1  # never on disk
     try:
-        fields = await parser.parse()
-        if parser.is_complete:
-            return fields
-        await fields.close()
-        reason = "it ends before its closing boundary"
+        return await parser.parse()
     except MultiPartException as error:
         # The causes have positions and codes of bytes; only those of limits say what is wrong.
         limit = str(error.__cause__ or "")

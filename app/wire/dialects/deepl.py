@@ -61,7 +61,7 @@ def _source(value: Any) -> Any:
 def _glossary_ids(value: Any) -> Any:
     ids = _names(value)
     if len(ids) > MAX_GLOSSARY_IDS:
-        raise PydanticCustomError("ids", f"There should be at most {MAX_GLOSSARY_IDS}")
+        raise PydanticCustomError("too_long", "", {"max_length": MAX_GLOSSARY_IDS})
     return ids
 
 

@@ -114,11 +114,11 @@ class Repeated(list[str]):
 
 
 def _is_repeated(fault: ErrorDetails, values: object) -> bool:
-    """Whether a field, except one that may be repeated, is given several times."""
+    """Whether it is the fault of a field that it is given several times."""
     return (
         isinstance(values, dict)
         and len(fault["loc"]) == 1
-        and fault["type"] != "too_long"
+        and fault["type"] not in ("too_long", "not_supported")
         and isinstance(values.get(fault["loc"][0]), Repeated)
     )
 

@@ -165,6 +165,8 @@ async def test_another_key_cannot_see_it(serve: Serve) -> None:
         ("a.txt", b"cat", {"output_format": "docx"}, 400, "output_format: Only txt"),
         ("a.txt", b"cat", {"target_lang": ["FR", "DE"]}, 400, "target_lang: Field given several"),
         ("a.txt", b"cat", {"filename": ["a.txt", "b.txt"]}, 400, "filename: Field given several"),
+        ("a.txt", b"cat", {"custom_instructions": ["x", "y"]}, 400, "instructions: Not supported"),
+        ("a.txt", b"cat", {"glossary_ids": ["x"] * 6}, 400, "glossary_ids: Input should be a list"),
         ("a.txt", b"cat", {"formality": "more"}, 400, "formality: Target language"),
         ("a.txt", b"cat", {"style_id": "x"}, 400, "style_id: Not supported"),
         ("a.txt", b"cat", {"glossary_id": "x"}, 404, "no glossary"),

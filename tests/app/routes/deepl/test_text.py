@@ -132,7 +132,7 @@ async def test_options_that_change_nothing(client: Client) -> None:
         ({"preserve_formatting": "perhaps"}, "preserve_formatting: "),
         ({"style_id": "x"}, "style_id: Not supported"),
         ({"custom_instructions": ["x"]}, "custom_instructions: Not supported"),
-        ({"glossary_ids": ["x"] * 6}, "glossary_ids: There should be at most 5"),
+        ({"glossary_ids": ["x"] * 6}, "glossary_ids: Input should be a list of at most 5 items"),
         ({"glossary_ids": "a", "glossary_id": "b"}, "glossary_ids: Not with glossary_id"),
         ({"glossary_ids": "a", "source_lang": None}, "source_lang: Field required"),
         ({"translation_memory_threshold": 75}, "translation_memory_threshold: Not supported"),
