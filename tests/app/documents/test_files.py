@@ -197,3 +197,15 @@ def test_elements_nested_without_end_are_refused_before_they_are_kept(
         file_format("a" + suffix).open(root + b"<a>" * 150_000)
     fine = b"<a>" * 99_000 + b"a text" + b"</a>" * 99_000
     assert file_format("a.xml").open(fine).texts == ["a text"]
+
+
+@pytest.mark.parametrize(
+    ("translation", "becomes"),
+    [("Gdańsk", "ISO-8859-2"), ("Œuvre 漢", "UTF-8")],
+)
+def test_a_catalogue_is_in_the_encoding_that_it_declares(translation: str, becomes: str) -> None:
+    head = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset={}\\n"\n\nmsgid "łódź"\n'
+    opened = file_format("a.po").open(f'{head}msgstr ""\n'.format("ISO-8859-2").encode("latin2"))
+    assert opened.texts == ["łódź"]
+    written = f'{head}msgstr "{translation}"\n'.format(becomes).encode(becomes)
+    assert opened.with_translations([Answer(translation)]) == written
