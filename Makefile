@@ -75,12 +75,10 @@ lint: $(INSTALLED)
 	$(BIN)/mypy $(SOURCES)
 
 # Kernels compile on one core while mypy works on another. One thread for torch: its products here
-# are too small to share. The tests of a file stay in one process, for the servers that they share;
-# one process more than cores, since some tests wait.
+# are too small to share. The tests of a file stay in one process, for the servers that they share.
 test:
 	$(MAKE) --jobs 2 lint $(COMPILED)
-	OMP_NUM_THREADS=1 $(BIN)/pytest --dist loadfile --numprocesses \
-	  $$($(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: install
 	$(BIN)/python -m benchmarks.widened --work $(RESULTS)
