@@ -1,8 +1,8 @@
 """The documentation's examples are the answers of the shipped checkpoint.
 
 After a change of the checkpoint, `make examples` rewrites the comments after `print` in docs/api.md
-and the translations in docs/samples.md. Samples whose translation has changed lose their verdict,
-which a reader has to add.
+and the translations in docs/samples.md. Samples whose translation has changed lose their verdict;
+add it after reading them.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ from app.cli.display.progress import TranslationProgress, count_lines
 from app.cli.translating.lines import ByteSource, line_blocks
 from app.cli.translating.remote import RemoteTranslator
 from app.errors import UnknownLanguagesError
-from app.languages.served import AUTO
+from app.languages.served import is_auto
 from app.settings import env_name
 from model.engine.protocol import PrecisionChoice
 
@@ -104,7 +104,7 @@ def translate(
         if value and not files:
             raise click.UsageError(f"--{name} requires --file.")
     stdin = _input(text, files)
-    detects = source is not None and source.lower() == AUTO
+    detects = is_auto(source)
     direction: Direction = (source, target)
     search = (beam_size, length_penalty)
     with ExitStack() as stack:
@@ -211,7 +211,7 @@ def _local_records(
         return Reading(loaded.tokenizer, chosen, max_length, searched)
 
     source, target = direction
-    if source is not None and source.lower() == AUTO:
+    if is_auto(source):
         try:
             read = detecting_reader(loaded.config, target, reading)
         except UnknownLanguagesError:

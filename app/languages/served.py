@@ -21,6 +21,12 @@ Direction = tuple[str, str]
 AUTO = "auto"
 """The source of a request that requires language detection."""
 
+
+def is_auto(source: str | None) -> bool:
+    """Whether the language of the text is to be detected."""
+    return source is not None and source.lower() == AUTO
+
+
 MAX_PAIRS_LISTED = 20
 """More directions are described by their languages."""
 

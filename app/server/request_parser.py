@@ -12,7 +12,7 @@ _FRAMING = (b"content-length", b"transfer-encoding")
 
 
 class Receiver(Protocol):
-    """What receives the parts of requests; `headers` are those of the latest one."""
+    """Receives the parts of requests; `headers` belong to the latest one."""
 
     headers: list[tuple[bytes, bytes]]
 
@@ -25,7 +25,7 @@ class Receiver(Protocol):
 
 
 class RequestParser:
-    """httptools' parser, which goes on behind the headers of a request with `Upgrade`.
+    """httptools' parser; it continues after the headers of a request with `Upgrade`.
 
     The body and what follows it is read by another parser, to which the head is given again with
     nothing but the length of the body.

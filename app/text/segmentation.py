@@ -190,8 +190,9 @@ def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
 def _ends(text: str, block: Span, language: str) -> Iterator[int]:
     """Yield the ends of sentences in a block, except the last, by sentencex.
 
-    Ends in the first half of a window are certain; the next window starts at the last of them, or
-    of those that sentencex does not see. Without any, the first end in the window is taken.
+    Ends in the first half of a window are certain; the next window starts at the last of them. If
+    sentencex finds none, it starts at the last end that `ends_within` finds there, else at the
+    first end in the window.
     """
     at = block.start
     while at < block.end:

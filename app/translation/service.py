@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from app.errors import GoldenSentenceError, InvalidRequestError
 from app.languages.detection import DetectedLanguage
-from app.languages.served import AUTO, Direction
+from app.languages.served import Direction, is_auto
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission, CapacityLimiter
@@ -103,7 +103,7 @@ class TranslationService:
         """
         timings = Timings()
         async with self._admission.slot(self._seconds(timeout)) as deadline:
-            if request.source is not None and request.source.lower() == AUTO:
+            if is_auto(request.source):
                 raise InvalidRequestError.at("/source", "Name the source language of the pair")
             path = self.paths.direct(request.source, request.target)
             [models], [direction] = path.models, path.directions

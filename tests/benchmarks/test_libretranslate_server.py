@@ -69,7 +69,7 @@ def test_a_package_of_argos_translate(
     assert config["eos_token"] == "</s>"
     assert json.loads((converted / "config.json").read_text())["bos_token"] == "<s>"  # untouched
 
-    # With its configuration, CTranslate2 has the same source tokens as attend.
+    # This configuration gives CTranslate2 the same source tokens as attend.
     processor = sentencepiece.SentencePieceProcessor(
         model_file=str(package / "sentencepiece.model")
     )

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Self
 
 from app.documents.xml.namespaces import Rename, in_document
-from app.documents.xml.paragraphs import MAX_NESTED, paragraphs
+from app.documents.xml.paragraphs import MAX_NESTED, paragraphs, raw_of
 from app.text.document import Answer, Document, Parts
 from app.text.markup.document import MarkupDocument, MarkupOptions
 from app.text.markup.tokens import Token, end_of_element
@@ -62,7 +62,7 @@ def _paragraphs(
     def read(row: list[Token]) -> str | Document:
         opening, closing = row[0].raw, row[-1].raw
         del row[0], row[-1]
-        raw = "".join(token.raw for token in row)
+        raw = raw_of(row)
         fragment = Fragment(row, names, levels - 1)
         return Parts([opening, fragment, closing]) if fragment.texts else opening + raw + closing
 

@@ -40,6 +40,11 @@ def paragraphs(
     yield between.getvalue()
 
 
+def raw_of(tokens: Iterable[Token]) -> str:
+    """Return the XML of tokens."""
+    return "".join(token.raw for token in tokens)
+
+
 def _rest_of_element(
     name: str, tokens: Iterator[Token], *, is_limited: bool = True
 ) -> Iterator[Token]:

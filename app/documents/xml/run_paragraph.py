@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 
 from app.documents.xml.namespaces import in_document
-from app.documents.xml.paragraphs import MAX_NESTED, paragraphs
+from app.documents.xml.paragraphs import MAX_NESTED, paragraphs, raw_of
 from app.documents.xml.runs import Item, Vocabulary, items
 from app.text.document import Answer, Document, Parts
 from app.text.markup.document import XML_ESCAPES
@@ -84,11 +84,11 @@ class _Content:
     """The parts of a paragraph."""
 
     def __init__(self, row: Sequence[Token], names: Vocabulary, levels: int) -> None:
-        self.raw = "".join(token.raw for token in row)
+        self.raw = raw_of(row)
         self._names = names
         self._levels = levels - 1
         front = end_of_element(row, 1) if row[1].name == names.front else 1
-        self._opening = "".join(token.raw for token in row[:front])
+        self._opening = raw_of(row[:front])
         self._closing = row[-1].raw
         self._nested: list[Parts] = []
         self._parts = list(self._cut(items(row[front:-1], names)))
@@ -141,7 +141,7 @@ class _Content:
         if not (self._levels and any(one.name in self._names.paragraphs for one in item.inner)):
             return _Fixed(item.raw)
         # An object is inside a run, after the run's properties.
-        inner = "".join(token.raw for token in item.inner)
+        inner = raw_of(item.inner)
         before, _, behind = item.raw.rpartition(inner)
         nested = Parts([before, *_parts(item.inner, self._names, self._levels), behind])
         self._nested.append(nested)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from app.documents.xml.namespaces import Rename
+from app.documents.xml.paragraphs import raw_of
 from app.text.markup.document import XML_ESCAPES
 from app.text.markup.escaped_tags import unescaped
 from app.text.markup.tokens import Token, end_of_element
@@ -133,10 +134,6 @@ def _local(token: Token) -> str:
     return token.name.rpartition(":")[2]
 
 
-def _raw(tokens: Sequence[Token]) -> str:
-    return "".join(token.raw for token in tokens)
-
-
 def _items(row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[Item]:
     """Parse elements, which may contain `levels - 1` others."""
     at = 0
@@ -153,7 +150,7 @@ def _items(row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[Ite
         if levels and _local(token) == "sdt":
             yield from _content_control(element, names, levels)
             continue
-        raw = _raw(element)
+        raw = raw_of(element)
         if token.kind not in ("open", "void"):
             if raw.strip():
                 yield Item("void", raw)
@@ -176,11 +173,11 @@ def _content_control(element: Sequence[Token], names: Vocabulary, levels: int) -
     for at, token in enumerate(element):
         if _local(token) == "sdtContent" and token.kind == "open":
             end = end_of_element(element, at)
-            yield Item("open", _raw(element[: at + 1]), "w:sdt")
+            yield Item("open", raw_of(element[: at + 1]), "w:sdt")
             yield from _items(element[at + 1 : end - 1], names, levels - 1)
-            yield Item("close", _raw(element[end - 1 :]), "w:sdt")
+            yield Item("close", raw_of(element[end - 1 :]), "w:sdt")
             return
-    yield Item("void", _raw(element))
+    yield Item("void", raw_of(element))
 
 
 def _run(element: Sequence[Token], names: Vocabulary) -> Iterator[Item]:
@@ -191,7 +188,7 @@ def _run(element: Sequence[Token], names: Vocabulary) -> Iterator[Item]:
         token = element[at]
         end = end_of_element(element, at)
         child = element[at:end]
-        raw = _raw(child)
+        raw = raw_of(child)
         at = end
         whole = f"<{names.run}>{written_properties}{raw}</{names.run}>"
         if token.name == names.properties:
@@ -210,7 +207,7 @@ def _run(element: Sequence[Token], names: Vocabulary) -> Iterator[Item]:
 
 def _text(element: Sequence[Token], names: Vocabulary) -> str:
     """Return the text of <t>; outer spaces may count only with xml:space."""
-    text = unescaped(_raw(element[1:-1]))
+    text = unescaped(raw_of(element[1:-1]))
     counts = not names.preserve or names.preserve in element[0].raw
     return text if counts else text.strip()
 

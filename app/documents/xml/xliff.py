@@ -11,7 +11,7 @@ from html import escape
 
 from app.documents.xml.archive import tokens
 from app.documents.xml.fragment import Fragment, Vocabulary
-from app.documents.xml.paragraphs import paragraphs
+from app.documents.xml.paragraphs import paragraphs, raw_of
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 from app.text.markup.tokens import MarkupError, Token, end_of_element
@@ -63,18 +63,18 @@ class _Bilingual:
 
 def _unit(row: list[Token], prefix: str) -> str | Document:
     """Return a unit, whose source is translated if its target is missing."""
-    raw = _raw(row)
+    raw = raw_of(row)
     places = _children(row, prefix)
     inline = _INLINE.renamed(prefix.__add__)
     if "source" not in places:
         return raw
     start, end = places["source"]
     source = row[start + 1 : end - 1]
-    copies = [_raw(source)]
+    copies = [raw_of(source)]
     if is_segmented := "seg-source" in places:
         first, last = places["seg-source"]
         segments = row[first + 1 : last - 1]
-        copies.append(_raw(segments))
+        copies.append(raw_of(segments))
         is_segmented = _SEGMENT.search(copies[-1]) is not None
     if "target" in places:
         before, after = places["target"]
@@ -82,11 +82,11 @@ def _unit(row: list[Token], prefix: str) -> str | Document:
         if not _is_missing(row[before:after], copies, row[0]):
             return raw
         opening = target.raw if target.kind == "open" else target.raw.replace("/>", ">")
-        lead = _raw(row[1:before])
+        lead = raw_of(row[1:before])
     else:
         after = max(end for name, (_, end) in places.items() if name in ("source", "seg-source"))
         indent = row[start - 1].raw if row[start - 1].kind == "text" else ""
-        lead = _raw(row[1:after]) + indent
+        lead = raw_of(row[1:after]) + indent
         opening = f"<{prefix}target>"
     content: Document
     if is_segmented:
@@ -96,26 +96,22 @@ def _unit(row: list[Token], prefix: str) -> str | Document:
         content = Fragment(list(_without_cdata(source)), inline)
     if not content.texts:
         return raw
-    rest = _raw(row[after:])
+    rest = raw_of(row[after:])
     opened = [_UNTRANSLATED.sub('state="translated"', tag) for tag in (row[0].raw, opening)]
     return Parts([opened[0] + lead + opened[1], content, f"</{prefix}target>" + rest])
 
 
 def _segment(row: list[Token], inline: Vocabulary) -> str | Document:
     """Return a segment that is marked in a source."""
-    raw = _raw(row)
+    raw = raw_of(row)
     fragment = Fragment(row[1:-1], inline)
     return Parts([row[0].raw, fragment, row[-1].raw]) if fragment.texts else raw
-
-
-def _raw(row: Sequence[Token]) -> str:
-    return "".join(token.raw for token in row)
 
 
 def _is_missing(target: Sequence[Token], copies: Sequence[str], unit: Token) -> bool:
     return (
         not any(one.kind == "text" and one.raw.strip() for one in _without_cdata(target))
-        or _raw(target[1:-1]) in copies
+        or raw_of(target[1:-1]) in copies
         or any(_UNTRANSLATED.search(one.raw) for one in (target[0], unit))
     )
 

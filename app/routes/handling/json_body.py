@@ -1,5 +1,5 @@
-"""Parses JSON without blocking the event loop: large bodies are decoded in portions, and bodies
-with too many values are refused before they are parsed."""
+"""Parses JSON without blocking the event loop: large bodies are decoded in portions,
+and the values are counted, and refused if there are too many, before they are parsed."""
 
 import codecs
 import json

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from app.languages.detection import DetectedLanguage
-from app.languages.served import AUTO
+from app.languages.served import AUTO, is_auto
 from app.translation.answers import TranslateAnswer, Translation
 from app.wire.dialects.libretranslate import UNDETECTED
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LanguageCode, LenientRequest, Texts
@@ -157,7 +157,7 @@ class WebRequest(LenientRequest):
 
     def texts(self, answer: TranslateAnswer) -> Any:
         """Return the response of /translate_a/t: the texts, with their language if detected."""
-        if self.sl.lower() == AUTO:
+        if is_auto(self.sl):
             return [[one.text, one.source] for one in answer.translations]
         return [one.text for one in answer.translations]
 

@@ -68,7 +68,7 @@ class Message(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """What a stream has besides the text."""
+    """Optional parts of a stream."""
 
     include_usage: bool = False
 

@@ -171,7 +171,7 @@ async def test_alignment_links_words_by_their_spans(served: Client) -> None:
     ]  # fmt: skip
     covered = "".join(worded["text"][start:end] for start, end in segment["target_words"])
     assert covered == "".join(worded["text"].split())
-    # Without a recorded method every target word is linked to the source word of largest weight.
+    # By default, each target word is linked to the source word with the largest weight.
     assert segment["alignment"] == sorted(segment["alignment"])
     assert sorted(j for _, j in segment["alignment"]) == list(range(len(segment["target_words"])))
     assert all(i < 6 for i, _ in segment["alignment"])

@@ -210,7 +210,7 @@ async def test_text_is_cut_for_the_second(serve: Serve, narrow_row: Row, split: 
 async def test_a_term_too_long_for_the_second_is_flagged(
     serve: Serve, narrow_row: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # With random weights, translations with and without a term are unrelated.
+    # The weights are random: translations with and without a term are unrelated.
     monkeypatch.setattr(attempts, "MIN_SIMILARITY", 0)
     term = "the old green house and the nice old dog"
     body = {"text": "la maison", "source": "fr", "target": "de", "glossary": {"la maison": term}}

@@ -8,7 +8,7 @@ from app.routes.handling.responses import while_connected
 
 
 class Client:
-    """A client that stays until it is told to leave."""
+    """A client that disconnects when the test says so."""
 
     def __init__(self) -> None:
         self.left = asyncio.Event()

@@ -17,7 +17,7 @@ TOKEN = TokenEvent(index=0, text="a")
 
 
 class Client:
-    """A client that stays until it is told to leave."""
+    """A client that disconnects when the test says so."""
 
     def __init__(self) -> None:
         self.left = asyncio.Event()
