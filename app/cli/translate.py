@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -24,7 +25,7 @@ from app.settings import env_name
 from model.engine.protocol import PrecisionChoice
 
 Record: TypeAlias = dict[str, Any]
-"""The `--json` output for a line; at least `text` and `flags`."""
+"""The `--json` output for a line; at least `text`, `flags` and `detected`."""
 
 Direction: TypeAlias = tuple[str | None, str | None]
 Search: TypeAlias = tuple[int | None, float | None]
@@ -90,8 +91,8 @@ def translate(
     shipped one. --source and --target default to the checkpoint's first direction (English to
     French for the shipped one).
 
-    --json prints {"text", "score", "token_ids", "tokens"} per line, and "flags" if there are any
-    (docs/api.md). With --url, token_ids and tokens are missing.
+    --json prints {"text", "score", "token_ids", "tokens"} per line, "flags" if there are any, and
+    "detected" with --source auto (docs/api.md). With --url, token_ids and tokens are missing.
 
     If the output goes to a file, a terminal shows the progress. The last line on stderr counts the
     lines with flags; --flags lists them.
@@ -149,7 +150,7 @@ def translate(
                 translate_file = remote_files(translator)
             else:
                 records = (
-                    {"text": answer.text, "score": answer.score, "flags": answer.flags}
+                    asdict(answer)
                     for block in line_blocks(stdin)
                     for answer in translator.translate_texts(block)
                 )
@@ -195,7 +196,7 @@ def _local_records(
     precision: PrecisionChoice,
     threads: int | None,
 ) -> Iterator[Record]:
-    from app.cli.translating.detected_lines import detecting_reader
+    from app.cli.translating.detected_lines import DetectedLine, detecting_reader
     from app.translation.segments.reading import Reading
     from app.translation.segments.segmented_text import SegmentedText
     from model.checkpoint.reader import load_checkpoint
@@ -224,12 +225,14 @@ def _local_records(
     lines = (line for block in line_blocks(stdin) for line in block or (None,))
     for line in translator.stream(lines):
         token_ids = [one for segment in line.segments for one in segment.best.ids]
+        detected = line.detected if isinstance(line, DetectedLine) else None
         yield {
             "text": line.answer().after,
             "score": line.score(),
             "token_ids": token_ids,
             "tokens": [loaded.tokenizer.piece(token_id) for token_id in token_ids],
             "flags": line.flags,
+            "detected": asdict(detected) if detected else None,
         }
 
 
@@ -238,7 +241,8 @@ def _write(records: Iterator[Record], progress: TranslationProgress, as_json: bo
     for record in records:
         progress.on_line(record["flags"])
         if as_json:
-            printed = {key: value for key, value in record.items() if key != "flags" or value}
+            optional = ("flags", "detected")
+            printed = {key: one for key, one in record.items() if one or key not in optional}
             line = json.dumps(printed, ensure_ascii=False)
         else:
             # A model may produce a line feed byte, which would shift all following lines.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 
 from app.errors import UnknownLanguagesError
-from app.languages.detection import sample
+from app.languages.detection import DetectedLanguage, sample
 from app.languages.served import Direction, Languages, described, fits, language_name
 from app.translation.segments.layout import Layout
 from app.translation.segments.reading import Reading
@@ -14,9 +14,15 @@ from model.checkpoint.config import CheckpointConfig
 from model.errors import LanguageError
 
 
+class DetectedLine(SegmentedText):
+    """A line and its language; `detected` is None without evidence."""
+
+    detected: DetectedLanguage | None = None
+
+
 def detecting_reader(
     config: CheckpointConfig, target: str | None, reading: Callable[[Direction], Reading]
-) -> Callable[[str], SegmentedText]:
+) -> Callable[[str], DetectedLine]:
     """Return a function that reads a line for a checkpoint; call it once for each line, in order.
 
     A line that is already in the target language is kept, and one without letters has the first
@@ -30,21 +36,24 @@ def detecting_reader(
     first = languages.resolve(languages.first_source(target), target)
     numbers = count(1)
 
-    def read(line: str) -> SegmentedText:
+    def read(line: str) -> DetectedLine:
         number = next(numbers)
         candidates = detector.detect(sample(line))
         if not candidates:
-            return SegmentedText(line, reading(first))
+            return DetectedLine(line, reading(first))
         language = candidates[0].language
         if fits(target, language):
             nothing = Layout(Untranslatable(), (), ())
-            return SegmentedText(line, reading(first), layout=nothing)
-        try:
-            return SegmentedText(line, reading(languages.resolve(language, target)))
-        except UnknownLanguagesError:
-            raise LanguageError(
-                f"line {number} seems to be in {language_name(language)} ({language}); "
-                f"'{config.name}' translates {described(config.directions)}"
-            ) from None
+            text = DetectedLine(line, reading(first), layout=nothing)
+        else:
+            try:
+                text = DetectedLine(line, reading(languages.resolve(language, target)))
+            except UnknownLanguagesError:
+                raise LanguageError(
+                    f"line {number} seems to be in {language_name(language)} ({language}); "
+                    f"'{config.name}' translates {described(config.directions)}"
+                ) from None
+        text.detected = candidates[0]
+        return text
 
     return read

@@ -27,11 +27,12 @@ class RemoteError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class RemoteTranslation:
-    """The response for one text; `flags` as in docs/api.md."""
+    """The response for one text; `flags` and `detected` as in docs/api.md."""
 
     text: str
     score: float
-    flags: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    detected: dict[str, str | float] | None = None
 
 
 class RemoteTranslator:
@@ -63,7 +64,7 @@ class RemoteTranslator:
     def translate_texts(self, texts: Sequence[str]) -> list[RemoteTranslation]:
         """Translate texts in order; blank ones are not sent. Raises `RemoteError`."""
         sent = [index for index, text in enumerate(texts) if text and not text.isspace()]
-        translations = [RemoteTranslation(text, 0.0, ()) for text in texts]
+        translations = [RemoteTranslation(text, 0.0) for text in texts]
         for start in range(0, len(sent), MAX_TEXTS):
             batch = sent[start : start + MAX_TEXTS]
             for index, answer in zip(batch, self._post([texts[i] for i in batch]), strict=True):
@@ -100,7 +101,9 @@ class RemoteTranslator:
         answer = self._ask("POST", "/translate", {"text": texts, **self._options})
         try:
             translations = [
-                RemoteTranslation(item["text"], item["score"], tuple(item["flags"]))
+                RemoteTranslation(
+                    item["text"], item["score"], tuple(item["flags"]), item.get("detected")
+                )
                 for item in answer["translations"]
             ]
         except (KeyError, TypeError):

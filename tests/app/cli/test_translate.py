@@ -163,6 +163,9 @@ def test_the_language_of_each_line_is_detected(attend: Attend, tiny_checkpoint: 
     assert attend(*command, "--source", "auto", stdin=lines).stdout == "".join(one_by_one)
     to_english = attend(*command, "--source", "AUTO", "--target", "en", stdin=lines)
     assert to_english.stdout == f"{ENGLISH}\n{one_by_one[1]}12\n"
+    as_json = attend(*command, "--source", "auto", "--target", "en", "--json", stdin=lines)
+    detected = [json.loads(line).get("detected") for line in as_json.stdout.splitlines()]
+    assert [one and one["language"] for one in detected] == ["en", "fr", None]
 
 
 def test_a_detected_language_that_is_not_translated_is_refused(
@@ -207,6 +210,8 @@ class Handler(BaseHTTPRequestHandler):
             {"text": text.upper(), "score": -1.0, "flags": ["length_capped"] if "!" in text else []}
             for text in body["text"]
         ]
+        if body.get("source") == "auto":
+            translations[0]["detected"] = {"language": "en", "confidence": 0.5}
         status, content = self.answer or (200, json.dumps({"translations": translations}).encode())
         self.reply(status, content)
 
@@ -276,7 +281,12 @@ def test_a_servers_flags_are_passed_on(attend: Attend, url: str) -> None:
     assert result.stderr == (
         "attend: line 2: length_capped\nattend: flags in 1 of 2 lines: length_capped 1\n"
     )
-    info, translation = Handler.requests
+    detecting = attend("translate", "--url", url, "--json", "--source", "auto", stdin="a\nb\n")
+    assert [json.loads(line).get("detected") for line in detecting.stdout.splitlines()] == [
+        {"language": "en", "confidence": 0.5},
+        None,
+    ]
+    info, translation, _ = Handler.requests
     assert info["path"] == "/info"  # no direction given: the first of the server
     assert (translation["source"], translation["target"], translation["beam_size"]) == (
         "en",
