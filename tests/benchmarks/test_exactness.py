@@ -72,7 +72,9 @@ def test_the_program_finds_no_difference(
 ) -> None:
     file = tmp_path / "x.json"
     arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "12", "--json", str(file)]
-    result = CliRunner().invoke(main, [*arguments, "--beam", "2", "--precision", precision])
+    result = CliRunner().invoke(
+        main, [*arguments, "--threads", "1", "--beam", "2", "--precision", precision]
+    )
     assert result.exit_code == 0
     rows = json.loads(file.read_text())["rows"]
     assert [row["Other tokens"] for row in rows] == [0] * n_runs
@@ -81,7 +83,16 @@ def test_the_program_finds_no_difference(
 
 def test_the_torch_engine_equals_the_reference(tiny_checkpoint: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
-    arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "3", "--json", str(file)]
+    arguments = [
+        "--checkpoint",
+        str(tiny_checkpoint),
+        "--count",
+        "3",
+        "--json",
+        str(file),
+        "--threads",
+        "1",
+    ]
     arguments += ["--beam", "2", "--precision", "fp32", "--torch", "cpu"]
     assert CliRunner().invoke(main, arguments).exit_code == 0
     report = json.loads(file.read_text())

@@ -45,7 +45,7 @@ def test_attend_serves_under_load(tiny_checkpoint: Path, tmp_path: Path) -> None
         serve.main,
         [
             *("--checkpoint", str(tiny_checkpoint), "--no-peers", "--threads", "1"),
-            *("--clients", "2", "--fraction", "0.5", "--seconds", "0.5", "--warm-up", "0.1"),
+            *("--clients", "2", "--fraction", "0.5", "--seconds", "1.5", "--warm-up", "0.1"),
             *("--rounds", "1", "--beam", "1", "--json", str(file)),
         ],
         catch_exceptions=False,
