@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import lru_cache, partial
@@ -212,6 +212,7 @@ def _local_records(
         return Reading(loaded.tokenizer, chosen, max_length, searched)
 
     source, target = direction
+    read: Callable[[str], SegmentedText]
     if is_auto(source):
         try:
             read = detecting_reader(loaded.config, target, reading)

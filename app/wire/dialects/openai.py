@@ -1,8 +1,8 @@
 """OpenAI's dialect on the wire: a chat whose answer is the translation of the user's last message.
 
 Facts: https://platform.openai.com/docs/api-reference/chat. The target is that of the model's name
-(`attend-fr`), else the language that the system message names; without either, the only partner of
-the text's language.
+(`attend-fr`), else the language that the system message names, else that of an instruction which
+precedes the text; without any, the only partner of the text's language.
 """
 
 import json
@@ -95,12 +95,12 @@ class ChatRequest(LenientRequest):
         if len(instructions) > MAX_SYSTEM_CHARACTERS:
             detail = f"The system message should have at most {MAX_SYSTEM_CHARACTERS:,} characters"
             raise InvalidRequestError.at("/messages", detail)
+        target = self._target(instructions, targets)
+        prompt_target, text = without_prompt(texts[-1], targets)
+        if target not in (None, prompt_target):
+            prompt_target, text = None, texts[-1]
         return TranslateRequest.parse(
-            {
-                "text": texts[-1],
-                "source": "auto",
-                "target": self._target(instructions, targets),
-            }
+            {"text": text, "source": "auto", "target": target or prompt_target}
         )
 
     def _target(self, instructions: str, targets: Sequence[str]) -> str | None:
@@ -115,9 +115,9 @@ def named_target(instructions: str, targets: Sequence[str]) -> str | None:
 
     A language after "to" or "into" is preferred to the last one; one after "from" is the source.
     """
-    codes, pattern = _named(tuple(targets))
+    codes, name, _ = _named(tuple(targets))
     last = None
-    for match in pattern.finditer(instructions):
+    for match in name.finditer(instructions):
         before = instructions[max(0, match.start() - 20) : match.start()]
         if _INTO.search(before):
             return codes[match[0].lower()]
@@ -126,15 +126,32 @@ def named_target(instructions: str, targets: Sequence[str]) -> str | None:
     return last
 
 
+def without_prompt(text: str, targets: Sequence[str]) -> tuple[str | None, str]:
+    """Return the target that an instruction before the text names, if any, and the text after it.
+
+    Clients write "Translate the following text to French:", or a paragraph without a colon.
+    """
+    codes, _, prompt = _named(tuple(targets))
+    match = prompt.match(text)
+    return (codes[match[1].lower()], text[match.end() :]) if match else (None, text)
+
+
 @lru_cache(maxsize=4)
-def _named(targets: tuple[str, ...]) -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """Return the codes by name in lower case, and a pattern that finds names, longest first."""
+def _named(
+    targets: tuple[str, ...],
+) -> tuple[Mapping[str, str], re.Pattern[str], re.Pattern[str]]:
+    """Return the codes by name in lower case, a pattern of a name, and one of an instruction."""
     codes: dict[str, str] = {}
     for code in targets:
         codes.setdefault(language_name(code).lower(), code)
         codes.setdefault(own_name(code).lower(), code)
     names = "|".join(re.escape(name) for name in sorted(codes, key=len, reverse=True))
-    return codes, re.compile(rf"(?<![a-z])(?:{names})(?![a-z])", re.I)
+    name = rf"(?<![a-z])({names})(?![a-z])"
+    prompt = (
+        rf"\s*(?:please\s+)?translate\b[^\n:]{{0,100}}?\b(?:in)?to\s+(?:the\s+)?{name}"
+        r"[^\n:]{0,200}(?::\s*|\n\s*\n)(?=\S)"
+    )
+    return codes, re.compile(name, re.I), re.compile(prompt, re.I)
 
 
 @dataclass(frozen=True)

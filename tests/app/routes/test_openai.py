@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.wire.dialects.openai import named_target
+from app.wire.dialects.openai import named_target, without_prompt
 from tests.app.asking import content, native_text
 from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
@@ -40,6 +40,52 @@ def chat(system: str | None, *users: Any, **fields: Any) -> dict[str, Any]:
 )
 def test_the_language_that_instructions_name(instructions: str, target: str | None) -> None:
     assert named_target(instructions, ["en", "fr", "de", "zh"]) == target
+
+
+@pytest.mark.parametrize(
+    ("prompt", "target"),
+    [
+        ("Translate to French (output translation only):\n\n", "fr"),
+        ("translate the following English text into French: ", "fr"),
+        ("Please translate this to the German language:\n", "de"),
+        ("Translate this into français. Return only the translation.\n\n", "fr"),
+    ],
+)
+def test_an_instruction_before_the_text_is_not_translated(prompt: str, target: str) -> None:
+    text = "Translate to French: words\n\nand more"
+    assert without_prompt(prompt + text, ["en", "fr", "de"]) == (target, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Translate to French",
+        "Translate to French:\n",
+        "Translate to Frenchmen: hello",
+        "Translate to Klingon: hello",
+        "I translate to French: hello",
+        "Translate to French.\nThen sleep: hello",
+        "Translate this French text: hello",
+        "",
+    ],
+)
+def test_other_texts_have_no_instruction(text: str) -> None:
+    assert without_prompt(text, ["en", "fr"]) == (None, text)
+
+
+async def test_an_instruction_before_the_text_names_the_target(client: Client) -> None:
+    expected = await native_text(client, ENGLISH)
+    prompted = f"Translate into French:\n\n{ENGLISH}"
+    for body in (
+        chat(None, prompted),
+        chat("You are a native French translator.", prompted),
+        chat(None, prompted, model="attend-fr"),
+    ):
+        answer = content(await client.post(CHAT, json=body))
+        assert answer["choices"][0]["message"]["content"] == expected
+    other = chat(None, prompted, model="attend-en")
+    answer = content(await client.post(CHAT, json=other))
+    assert answer["choices"][0]["message"]["content"] == prompted
 
 
 async def test_the_last_message_of_the_user_is_translated(client: Client) -> None:
