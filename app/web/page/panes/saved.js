@@ -48,7 +48,7 @@ export function watchSaved(place, store, restore) {
     settling = setTimeout(note, SETTLED);
   };
   store.watch((_, changed) => { if (changed.has("result") || changed.has("choices")) wait(); });
-  place.addEventListener("toggle", show);
+  addEventListener("storage", show); // another tab has changed them
   whenLocaleChanges(show);
   show();
   wait();
