@@ -27,6 +27,9 @@ from model.engine.protocol import PrecisionChoice
 Record: TypeAlias = dict[str, Any]
 """The `--json` output for a line; at least `text`, `flags` and `detected`."""
 
+OPTIONAL = ("flags", "detected")
+"""Members that are printed only if they have a value."""
+
 Direction: TypeAlias = tuple[str | None, str | None]
 Search: TypeAlias = tuple[int | None, float | None]
 """Beam size and length penalty."""
@@ -242,8 +245,7 @@ def _write(records: Iterator[Record], progress: TranslationProgress, as_json: bo
     for record in records:
         progress.on_line(record["flags"])
         if as_json:
-            optional = ("flags", "detected")
-            printed = {key: one for key, one in record.items() if one or key not in optional}
+            printed = {key: value for key, value in record.items() if value or key not in OPTIONAL}
             line = json.dumps(printed, ensure_ascii=False)
         else:
             # A model may produce a line feed byte, which would shift all following lines.

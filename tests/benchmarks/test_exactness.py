@@ -83,17 +83,8 @@ def test_the_program_finds_no_difference(
 
 def test_the_torch_engine_equals_the_reference(tiny_checkpoint: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
-    arguments = [
-        "--checkpoint",
-        str(tiny_checkpoint),
-        "--count",
-        "3",
-        "--json",
-        str(file),
-        "--threads",
-        "1",
-    ]
-    arguments += ["--beam", "2", "--precision", "fp32", "--torch", "cpu"]
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "3", "--json", str(file)]
+    arguments += ["--beam", "2", "--precision", "fp32", "--torch", "cpu", "--threads", "1"]
     assert CliRunner().invoke(main, arguments).exit_code == 0
     report = json.loads(file.read_text())
     assert report["settings"]["engine"] == "torch"

@@ -95,13 +95,11 @@ class ChatRequest(LenientRequest):
         if len(instructions) > MAX_SYSTEM_CHARACTERS:
             detail = f"The system message should have at most {MAX_SYSTEM_CHARACTERS:,} characters"
             raise InvalidRequestError.at("/messages", detail)
-        target = self._target(instructions, targets)
         prompt_target, text = without_prompt(texts[-1], targets)
-        if target not in (None, prompt_target):
-            prompt_target, text = None, texts[-1]
-        return TranslateRequest.parse(
-            {"text": text, "source": "auto", "target": target or prompt_target}
-        )
+        target = self._target(instructions, targets) or prompt_target
+        if target != prompt_target:
+            text = texts[-1]
+        return TranslateRequest.parse({"text": text, "source": "auto", "target": target})
 
     def _target(self, instructions: str, targets: Sequence[str]) -> str | None:
         prefix, _, code = self.model.partition("-")

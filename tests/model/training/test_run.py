@@ -35,7 +35,7 @@ def test_a_tiny_model_learns_to_reverse(workshop: Workshop) -> None:
         reporter=recorder,
         model={"d_model": 64, "d_ff": 128, "dropout": 0.0, "norm_order": "pre"},
         optimizer={"kind": "muon"},
-        schedule={"peak": 5e-3, "warmup_steps": 20, "steps": 450, "decay_steps": 300},
+        schedule={"peak": 5e-3, "warmup_steps": 20, "steps": 600, "decay_steps": 400},
         validation={"files": {"dev": "dev.tsv"}, "every": 100},
         batch_tokens=600,
         chunk_pairs=2000,
@@ -64,7 +64,7 @@ def test_a_tiny_model_learns_to_reverse(workshop: Workshop) -> None:
         for output, text in zip(outputs, unseen, strict=True)
         for ours, theirs in zip(output.ljust(len(text)), reverse(text), strict=False)
     ]
-    assert sum(letters) > 0.98 * len(letters)
+    assert sum(letters) > 0.99 * len(letters)
     assert exact > 0.95 * len(unseen)
 
 
