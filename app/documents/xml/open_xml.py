@@ -26,11 +26,7 @@ _VOCABULARIES: dict[str, Vocabulary | None] = {
 
 def office_parts(archive: Archive) -> Readers:
     """Return the parts with text. Raises `UnreadableFileError`."""
-    types: dict[str, str] = {}
-    for element, attributes in archive.elements(_CONTENTS):
-        if element == "Override":
-            name = attributes.get("PartName", "").removeprefix("/")
-            types[name] = attributes.get("ContentType", "").removesuffix("+xml")
+    types = _types(archive)
     parts: dict[str, Read] = {}
     is_office = False
     headings = frozenset(_table_headings(archive, types))
@@ -45,6 +41,24 @@ def office_parts(archive: Archive) -> Readers:
     if not is_office:
         raise UnreadableFileError("not a document of Microsoft Office: parts with text are missing")
     return parts
+
+
+def _types(archive: Archive) -> dict[str, str]:
+    """Return the content type of each part. That of a document may be the one of its extension, as
+    the Open XML SDK writes it. Names are compared without case (ECMA-376 part 2)."""
+    names = {name.lower(): name for name in sorted(archive.names)}
+    types: dict[str, str] = {}
+    by_extension: dict[str, str] = {}
+    for element, attributes in archive.elements(_CONTENTS):
+        content_type = attributes.get("ContentType", "").removesuffix("+xml")
+        if element == "Override":
+            name = attributes.get("PartName", "").removeprefix("/")
+            types[names.get(name.lower(), name)] = content_type
+        elif element == "Default":
+            by_extension[attributes.get("Extension", "").lower()] = content_type
+    for lower, name in names.items():
+        types.setdefault(name, by_extension.get(lower.rpartition(".")[2], ""))
+    return types
 
 
 def _reader(names: Vocabulary, headings: frozenset[str]) -> Read:

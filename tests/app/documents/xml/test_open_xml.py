@@ -1,9 +1,11 @@
 """PowerPoint and Excel; Word is in `test_run_paragraph`."""
 
+import re
+
 from app.documents.files import FORMATS
 from tests.app.documents.answering import translated, uppercased
 from tests.app.documents.archives import PARTS, SHEET, SLIDE, STRINGS, sample_archive
-from tests.app.documents.word_xml import part
+from tests.app.documents.word_xml import CONTENTS, part
 
 
 def test_slides_keep_their_formatting_numbers_and_ends() -> None:
@@ -31,6 +33,23 @@ def test_cells_keep_formulas_numbers_lines_and_headings_of_tables() -> None:
     sheet = SHEET.replace("<t>an inline text", '<t xml:space="preserve">AN INLINE TEXT')
     assert part(data, "sheet.xml") == sheet
     assert STRINGS.count("<si>") == strings.count("<si>")
+
+
+def test_a_content_type_may_be_that_of_the_extension() -> None:
+    """As in files of the Open XML SDK, whose other parts are listed."""
+    main = r'<Override PartName="/word/document.xml" (ContentType="[^"]*")/>'
+    contents = re.sub(main, r'<Default Extension="XML" \1/>', CONTENTS)
+    assert contents != CONTENTS
+    data = sample_archive(".docx", **{"[Content_Types].xml": contents})
+    opened = FORMATS[".docx"].open(data)
+    assert opened.texts == FORMATS[".docx"].open(sample_archive(".docx")).texts
+    assert part(uppercased(opened), "[Content_Types].xml") == contents
+
+
+def test_names_of_parts_ignore_case() -> None:
+    listed = CONTENTS.replace("/word/document.xml", "/word/Document.xml")
+    data = sample_archive(".docx", **{"[Content_Types].xml": listed})
+    assert "THE OLD CAT" in re.sub("<[^>]*>", "", part(uppercased(FORMATS[".docx"].open(data))))
 
 
 def test_an_empty_presentation_and_a_sheet_of_numbers_have_no_texts() -> None:
