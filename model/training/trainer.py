@@ -90,6 +90,8 @@ class Trainer:
         if self.config.precision == "int8":
             use_int8_products(self.model.encoder)
             use_int8_products(self.model.decoder)
+            if warning := precision.slow_int8():
+                self.reporter.on_warning(warning)
         products = self._dtype if self.device.type == "cpu" else torch.bfloat16
         self._optimizer = Optimizer(self.model, self.config.optimizer, products, self.processes)
         self.counters = Counters()

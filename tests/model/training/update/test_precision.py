@@ -7,6 +7,7 @@ from model.errors import TrainingError
 from model.training.update import precision
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
+from tests.model.training.toy import Recorder, Workshop
 
 CPU = torch.device("cpu")
 
@@ -30,7 +31,7 @@ def test_auto_selects_bf16_where_it_is_faster(
 
 
 def test_a_product_is_timed_in_either_type() -> None:
-    for dtype in (torch.float32, torch.bfloat16):
+    for dtype in (torch.float32, torch.bfloat16, torch.int8):
         assert 0 <= precision.seconds_of_a_product(dtype) < 5
 
 
@@ -45,6 +46,20 @@ def test_int8_is_refused_without_int8_products() -> None:
     with pytest.raises(TrainingError, match="precision int8 is for CPUs, not for cuda:1"):
         precision.resolve("int8", torch.device("cuda:1"))
     assert precision.resolve("int8", CPU) == torch.float32
+
+
+@pytest.mark.parametrize(("int8_seconds", "factor"), [(0.3, None), (1.0, None), (15.04, "15.0 ×")])
+def test_a_run_warns_once_that_int8_products_are_slow(
+    monkeypatch: pytest.MonkeyPatch, workshop: Workshop, int8_seconds: float, factor: str | None
+) -> None:
+    seconds = {torch.float32: 1.0, torch.int8: int8_seconds}
+    monkeypatch.setattr(precision, "seconds_of_a_product", seconds.__getitem__)
+    reporter = Recorder()
+    workshop.open("fp32", reporter=reporter)
+    assert not reporter.warnings
+    workshop.open("int8", precision="int8", reporter=reporter)
+    message = f"int8 products take {factor} as long as float32 ones here; precision auto is faster"
+    assert reporter.warnings == ([message] if factor else [])
 
 
 def test_float32_attention_changes_nothing_in_float32() -> None:
