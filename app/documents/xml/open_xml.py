@@ -23,6 +23,9 @@ _VOCABULARIES: dict[str, Vocabulary | None] = {
 }
 """Content types; those of a file's main part without text of its own have no vocabulary."""
 
+_LINE_END = re.compile("[\r\n]|_x000[ad]_", re.IGNORECASE)
+"""In the name of a column."""
+
 
 def office_parts(archive: Archive) -> Readers:
     """Return the parts with text. Raises `UnreadableFileError`."""
@@ -67,10 +70,12 @@ def _reader(names: Vocabulary, headings: frozenset[str]) -> Read:
 
 
 def _table_headings(archive: Archive, types: dict[str, str]) -> Iterator[str]:
-    """Yield the names of columns of tables, which have to equal the texts of their cells."""
+    """Yield the names of columns of tables, which have to equal the texts of their cells: their
+    lines with letters."""
     tables = [name for name, kind in types.items() if kind.endswith("spreadsheetml.table")]
     archive.check(tables)
     for name in tables:
         for element, attributes in archive.elements(name):
             if element == "tableColumn":
-                yield attributes.get("name", "")
+                lines = _LINE_END.split(attributes.get("name", ""))
+                yield "".join(line for line in lines if any(map(str.isalpha, line)))

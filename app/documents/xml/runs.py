@@ -96,6 +96,9 @@ SHEET = Vocabulary(
     breaks=_names("rPh phoneticPr"), preserve=_PRESERVE, has_lines=True,
 )  # fmt: skip
 
+_LINE_END = re.compile(r"((?:\r|_x000D_)?\n|_x000D_)", re.IGNORECASE)
+"""In cells; Excel writes a carriage return in this way (ECMA-376 part 1, §22.9.2.19)."""
+
 _CHARACTERS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
 _FIELD = re.compile(
     r"""<(?:[^\s<>:]+:)?fldChar\b[^>]*\bfldCharType\s*=\s*["'](begin|separate|end)"""
@@ -214,17 +217,17 @@ def _text(element: Sequence[Token], names: Vocabulary) -> str:
 
 def _texts(raw: str, text: str, properties: str, names: Vocabulary) -> Iterator[Item]:
     """Yield a text, or its lines in runs of their own."""
-    if not (names.has_lines and "\n" in text):
+    lines = _LINE_END.split(text) if names.has_lines else [text]
+    if len(lines) == 1:
         if text:
             yield Item("text", raw, text=text, properties=properties)
         return
     properties = "" if properties == NO_RUN else properties
-    for number, line in enumerate(text.split("\n")):
-        if number:
-            yield Item("break", names.written("\n", properties))
+    for number, line in enumerate(lines):
         if line:
+            kind: ItemKind = "break" if number % 2 else "text"
             written = names.written(line.translate(XML_ESCAPES), properties)
-            yield Item("text", written, text=line, properties=properties)
+            yield Item(kind, written, text=line, properties=properties)
 
 
 def _fields(row: list[Item], levels: int) -> list[Item]:

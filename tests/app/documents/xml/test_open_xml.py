@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from app.documents.files import FORMATS
 from tests.app.documents.answering import translated, uppercased
 from tests.app.documents.archives import PARTS, SHEET, SLIDE, STRINGS, sample_archive
@@ -50,6 +52,22 @@ def test_names_of_parts_ignore_case() -> None:
     listed = CONTENTS.replace("/word/document.xml", "/word/Document.xml")
     data = sample_archive(".docx", **{"[Content_Types].xml": listed})
     assert "THE OLD CAT" in re.sub("<[^>]*>", "", part(uppercased(FORMATS[".docx"].open(data))))
+
+
+@pytest.mark.parametrize("end", ["_x000a_", "_x000D__x000A_", "&#10;", "&#13;&#10;"])
+def test_headings_of_tables_may_have_lines(end: str) -> None:
+    strings = "<sst><si><t>2023\nUnit\nprice</t></si><si><t>The cat</t></si></sst>"
+    table = f'<table><tableColumn name="2023{end}Unit{end}price"/></table>'
+    data = sample_archive(".xlsx", **{"strings.xml": strings, "table.xml": table})
+    assert FORMATS[".xlsx"].open(data).texts == ["The cat", "an inline text"]
+
+
+def test_carriage_returns_of_cells_end_a_line() -> None:
+    strings = "<sst><si><t>The cat_x000D_\nA dog_x000D_</t></si></sst>"
+    opened = FORMATS[".xlsx"].open(sample_archive(".xlsx", text=strings))
+    assert opened.texts == ["The cat", "A dog", "an inline text"]
+    written = part(uppercased(opened), "strings.xml")
+    assert re.sub("<[^>]*>", "", written) == "THE CAT_x000D_\nA DOG_x000D_"
 
 
 def test_an_empty_presentation_and_a_sheet_of_numbers_have_no_texts() -> None:
