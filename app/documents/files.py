@@ -10,7 +10,7 @@ from app.documents.markdown import open_markdown
 from app.documents.pdf import PdfFile
 from app.documents.prose import Prose
 from app.documents.subtitles import open_subtitles, open_web_subtitles
-from app.documents.table import open_table
+from app.documents.table import open_tabbed, open_table
 from app.documents.text_encoding import decode
 from app.documents.xml.archive import Archive, ArchiveFile, Readers, unpacked_size
 from app.documents.xml.epub import epub_parts
@@ -100,7 +100,7 @@ FORMATS: dict[str, FileFormat] = {
     ".srt": FileFormat("application/x-subrip", _in_lines(open_subtitles)),
     ".vtt": FileFormat("text/vtt", _in_lines(open_web_subtitles)),
     ".csv": FileFormat("text/csv", _in_lines(open_table)),
-    ".tsv": FileFormat("text/tab-separated-values", _in_lines(open_table)),
+    ".tsv": FileFormat("text/tab-separated-values", _in_lines(open_tabbed)),
     ".po": FileFormat(
         "text/x-gettext-translation",
         lambda data: _TextFile(data, open_catalogue, is_catalogue=True, in_lines=True),

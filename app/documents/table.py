@@ -8,14 +8,25 @@ from app.text.document import Answer, Document, Parts
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 10_000
-"""Characters whose most frequent delimiter is that of the file."""
+"""Characters in which the delimiter is looked for."""
 
 
 def open_table(text: str) -> Document:
-    """Return the cells. Raises `UnreadableFileError` if there are too many."""
+    """Return the cells of CSV. Raises `UnreadableFileError` if there are too many."""
     outside = re.sub(r'"[^"]*"', "", text[:_SAMPLE])
-    delimiter = max(_DELIMITERS, key=outside.count)
-    return Parts(_parts(text, delimiter))
+    rows = outside.split("\n")
+    complete = [row for row in rows[:-1] if row] or rows
+
+    def likelihood(delimiter: str) -> tuple[int, int]:
+        """Every row has it; sentences in some rows may have more commas."""
+        return min(row.count(delimiter) for row in complete), outside.count(delimiter)
+
+    return Parts(_parts(text, max(_DELIMITERS, key=likelihood)))
+
+
+def open_tabbed(text: str) -> Document:
+    """Return the cells of TSV. Raises as `open_table`."""
+    return Parts(_parts(text, "\t"))
 
 
 def _parts(text: str, delimiter: str) -> Iterator[str | Document]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.table import open_table
+from app.documents.table import open_tabbed, open_table
 from app.text.document import Answer
 from tests.app.documents.answering import translated, unchanged, uppercased
 
@@ -22,6 +22,22 @@ def test_cells_with_words_are_translated(delimiter: str) -> None:
     assert opened.texts == ["id", "The name", 'A "good" cat, and', "a dog; or | two", "an apple"]
     assert unchanged(opened) == text
     assert uppercased(opened) == text.upper().replace("BTN_OK", "btn_ok")
+
+
+PROSE = "id{0}text\n1{0}Well, my friend, are you tired, too?\n2{0}Yes, no, I do not know\n"
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_commas_of_sentences_do_not_delimit_cells(delimiter: str) -> None:
+    opened = open_table(PROSE.format(delimiter))
+    assert opened.texts[1:] == [
+        "text", "Well, my friend, are you tired, too?", "Yes, no, I do not know",
+    ]  # fmt: skip
+
+
+def test_tabs_delimit_the_cells_of_tsv() -> None:
+    text = "Some notes, first, second, third\n" + PROSE.format("\t")
+    assert open_tabbed(text).texts[:3] == ["Some notes, first, second, third", "id", "text"]
 
 
 def test_a_translation_is_quoted_if_it_needs_to_be() -> None:
