@@ -3,7 +3,8 @@
 import logging
 import sys
 import traceback
-from typing import Any, Literal, TextIO
+from contextlib import suppress
+from typing import Any, Literal, TextIO, cast
 
 import structlog
 
@@ -16,6 +17,21 @@ LogFormat = Literal["auto", "json", "console"]
 def is_json(log_format: LogFormat, stream: TextIO = sys.stderr) -> bool:
     """Whether log lines in this format are JSON."""
     return log_format == "json" or (log_format == "auto" and not stream.isatty())
+
+
+class _Lossy:
+    """A stream that loses lines rather than requests if its terminal is gone or the disk full."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> None:
+        with suppress(OSError):
+            self._stream.write(line)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def configure_logs(
@@ -39,7 +55,7 @@ def configure_logs(
     structlog.configure(
         processors=[*common, structlog.processors.format_exc_info, render],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(stream),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _Lossy(stream))),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(stream)

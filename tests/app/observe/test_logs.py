@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import logging
@@ -12,6 +13,15 @@ from app.observe.logs import LogFormat, configure_logs
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+class FullDisk(io.StringIO):
+    is_full = True
+
+    def write(self, text: str) -> int:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +54,13 @@ def test_lines_are_json_unless_people_read_them(
         assert line.startswith("{") == is_json
         if is_json:
             assert json.loads(line)["event"] == event
+
+
+def test_a_line_that_cannot_be_written_is_lost_and_nothing_else() -> None:
+    stream = FullDisk()
+    configure_logs("info", stream=stream)
+    structlog.get_logger().info("lost")
+    stream.is_full = False
+    structlog.get_logger().info("written")
+    [line] = stream.getvalue().splitlines()
+    assert json.loads(line)["event"] == "written"
