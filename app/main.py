@@ -37,7 +37,14 @@ from app.routes.deepl import documents, glossaries, text
 from app.routes.handling.charging import TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
 from app.server.load_shedding import LoadShedding, LoopLag
-from app.server.middleware import NO_ROUTE, PROBES, Cors, RequestMiddleware, SecurityHeaders
+from app.server.middleware import (
+    CLIENT_HEADERS,
+    NO_ROUTE,
+    PROBES,
+    Cors,
+    RequestMiddleware,
+    SecurityHeaders,
+)
 from app.settings import Settings
 from app.web.site import shipped_site
 from app.wire import openapi
@@ -172,7 +179,7 @@ def _furnish(app: FastAPI, routers: Sequence[APIRouter], *, sheds_load: bool = F
             Cors,
             covers=(lambda _: True) if origins else is_libretranslate,
             origins=origins or ["*"],
-            headers=["Authorization", "Content-Type", REQUEST_ID, TIMEOUT_HEADER],
+            headers=["Authorization", "Content-Type", REQUEST_ID, TIMEOUT_HEADER, *CLIENT_HEADERS],
         )
     paths = {
         route.path for router in routers for route in router.routes if isinstance(route, Route)

@@ -134,6 +134,17 @@ OF_DATA = _raw(ALWAYS | {"Content-Security-Policy": DATA_POLICY})
 """The headers for data, as sent."""
 
 
+_STAINLESS = (
+    "Arch", "Helper-Method", "Lang", "OS", "Package-Version", "Retry-Count", "Runtime",
+    "Runtime-Version", "Timeout",
+)  # fmt: skip
+CLIENT_HEADERS = [
+    "X-Goog-Api-Key", "User-Agent", "OpenAI-Organization", "OpenAI-Project",
+    *(f"X-Stainless-{name}" for name in _STAINLESS),
+]  # fmt: skip
+"""Headers of Google's clients, and those that OpenAI's sends with each request from a page."""
+
+
 class Cors(CORSMiddleware):
     """CORS on the paths that `covers` accepts; requests may have `headers`."""
 

@@ -1,9 +1,10 @@
 """Uploads of files as multipart/form-data, and downloads."""
 
 import asyncio
+import re
 from http import HTTPStatus
 from pathlib import PurePath
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from fastapi import HTTPException, Request, Response
 from starlette.datastructures import FormData, UploadFile
@@ -45,6 +46,11 @@ async def read_form(request: Request, settings: Settings) -> FormData:
     )
 
 
+_FILE_NAME = re.compile(r"filename\*=utf-8''([^\s;]+)", re.I)
+"""A file's name as .NET's HttpClient also sends it: outside of ASCII, its `filename` is encoded as
+in e-mail, and so has no extension."""
+
+
 async def uploaded_file(form: FormData, max_bytes: int) -> tuple[str, bytes]:
     """Return the name of a form's `file`, without folders, and its content.
 
@@ -58,7 +64,9 @@ async def uploaded_file(form: FormData, max_bytes: int) -> tuple[str, bytes]:
         raise HTTPException(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a file may have at most {max_bytes:,} bytes"
         )
-    return PurePath(file.filename.replace("\\", "/")).name, data
+    extended = _FILE_NAME.search(file.headers.get("content-disposition", ""))
+    name = unquote(extended[1]) if extended else file.filename
+    return PurePath(name.replace("\\", "/")).name, data
 
 
 def as_download(file: StoredFile, media_type: str) -> Response:

@@ -155,14 +155,21 @@ class NativeEncoding:
 
     def event(self, event: Event) -> bytes:
         name = "token" if isinstance(event, TokenEvent) else "segment"
-        return format_sse_event(event=name, data_str=as_json(event).decode())
+        return _event(name, as_json(event))
 
     async def done(self, answer: TranslateAnswer) -> bytes:
-        return format_sse_event(event="done", data_str=(await answer_json(answer)).decode())
+        return _event("done", await answer_json(answer))
 
     def error(self, error: Exception, request: Request) -> bytes:
-        problem = bytes(problem_response(error, request.state.request_id).body)
-        return format_sse_event(event="error", data_str=problem.decode())
+        return _event("error", bytes(problem_response(error, request.state.request_id).body))
+
+
+_BREAKS = {ord(one): f"\\u{ord(one):04x}" for one in "\x85\u2028\u2029"}
+"""Line breaks of Unicode, escaped: some clients, such as httpx, end a line of a stream at them."""
+
+
+def _event(name: str, data: bytes) -> bytes:
+    return format_sse_event(event=name, data_str=data.decode().translate(_BREAKS))
 
 
 async def event_stream(

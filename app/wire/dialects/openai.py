@@ -163,6 +163,7 @@ class Chat:
     with_usage: bool = False
     id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
     created: int = field(default_factory=lambda: int(time.time()))
+    _role: dict[str, str] = field(init=False, default_factory=lambda: {"role": "assistant"})
 
     def answer(self, answer: TranslateAnswer) -> Any:
         """Return the response."""
@@ -181,7 +182,10 @@ class Chat:
             end += _data(empty | _usage(answer))
         return end + b"data: [DONE]\n\n"
 
-    def _chunk(self, delta: Mapping[str, str], reason: str | None = None) -> bytes:
+    def _chunk(self, delta: dict[str, str], reason: str | None = None) -> bytes:
+        """Write a chunk. Only the first has the role: clients require it, and join repetitions."""
+        delta = self._role | delta
+        self._role.clear()
         return _data(self._object(_CHUNK, {"delta": delta}, reason))
 
     def _object(self, kind: str, choice: Mapping[str, Any], reason: str | None) -> dict[str, Any]:

@@ -249,6 +249,25 @@ async def test_an_upload_has_a_deadline(serve: Serve) -> None:
     assert answer.json() == {"error": "the file did not arrive within 0.05 s"}
 
 
+async def test_a_name_outside_of_ascii_as_dotnet_sends_it(client: Client) -> None:
+    encoded = '"=?utf-8?B?csOpc3Vtw6kudHh0?="'
+    extended = "UTF-8''r%C3%A9sum%C3%A9"
+    fields = {
+        "name=source": "en",
+        "name=target": "fr",
+        f"name=file; filename={encoded}; filename*={extended}.txt": "the cat",
+    }
+    parts = [
+        f"--X\r\nContent-Disposition: form-data; {parameters}\r\n\r\n{value}\r\n"
+        for parameters, value in fields.items()
+    ]
+    headers = {"Content-Type": "multipart/form-data; boundary=X", "Accept": "text/plain"}
+    body = "".join([*parts, "--X--\r\n"])
+    response = await client.post("/translate_file", content=body, headers=headers)
+    assert response.status_code == httpx.codes.OK, response.text
+    assert response.headers["Content-Disposition"].endswith(f"{extended}.fr.txt")
+
+
 async def test_a_name_is_not_a_path_and_json_is_accepted(client: Client) -> None:
     for name in ("../../a b.json", "C:\\x\\a b.json"):
         answer = await send(client, name, b'["The house"]', "application/json")

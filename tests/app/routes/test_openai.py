@@ -112,7 +112,7 @@ async def test_the_target_by_the_model_or_the_only_partner(client: Client) -> No
 
 async def test_a_stream_has_the_text_in_chunks(client: Client) -> None:
     async with client.stream("POST", CHAT, json=chat(None, ENGLISH, stream=True)) as response:
-        lines = [line async for line in response.aiter_lines() if line]
+        lines = [line async for line in response.aiter_lines() if line[:1] not in ("", ":")]
     assert response.headers["Content-Type"].startswith("text/event-stream")
     *chunks, end = [line.removeprefix("data: ") for line in lines]
     assert end == "[DONE]"
@@ -121,6 +121,16 @@ async def test_a_stream_has_the_text_in_chunks(client: Client) -> None:
     assert text == await native_text(client, ENGLISH)
     assert [choice["finish_reason"] for choice in choices] == [None] * (len(choices) - 1) + ["stop"]
     assert len({json.loads(chunk)["id"] for chunk in chunks}) == 1
+    assert [choice["delta"].pop("role", None) for choice in choices] == ["assistant"] + [None] * (
+        len(choices) - 1
+    )
+
+
+async def test_a_stream_without_text_has_the_role(client: Client) -> None:
+    response = await client.post(CHAT, json=chat(None, "", model="attend-fr", stream=True))
+    first, _, _ = response.text.partition("\n\n")
+    choice = json.loads(first.removeprefix("data: "))["choices"][0]
+    assert choice["delta"]["role"] == "assistant"
 
 
 async def test_a_stream_ends_with_its_usage_if_it_is_requested(client: Client) -> None:

@@ -230,3 +230,13 @@ def test_a_served_stream_comes_in_parts_and_can_be_left(
             assert time.monotonic() < end
             time.sleep(0.02)
         assert response.status_code == httpx.codes.OK
+
+
+async def test_an_event_has_no_line_break_of_unicode(client: Client) -> None:
+    text = "The cat.\u2028The dog.\u2029The house.\x85"
+    body = {"text": text, "target": "fr", "stream": True}
+    async with client.stream("POST", "/translate", json=body) as response:
+        lines = [line async for line in response.aiter_lines()]
+    events = list(parse("\n".join(lines)))
+    assert streamed_text(events, 0) == events[-1][1]["translations"][0]["text"]
+    assert {"\u2028", "\u2029", "\x85"} <= set(streamed_text(events, 0))

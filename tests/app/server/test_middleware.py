@@ -63,6 +63,20 @@ async def test_a_refused_preflight_has_the_form_of_other_errors(serve: Serve) ->
                 assert refused.json() == {"message": "Disallowed CORS headers"}
 
 
+async def test_pages_may_use_clients_of_other_dialects(serve: Serve) -> None:
+    platform = "arch,lang,os,package-version,retry-count,runtime,runtime-version,timeout"
+    openai = ["user-agent", *(f"x-stainless-{name}" for name in platform.split(","))]
+    headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+    async with serve(FakeEngine(), cors_origins=ORIGIN) as client:
+        for path, sent in {
+            "/v1/chat/completions": ["authorization", "content-type", *openai],
+            "/language/translate/v2": ["x-goog-api-key"],
+        }.items():
+            requested = {"Access-Control-Request-Headers": ",".join(sent)}
+            allowed = await client.options(path, headers=headers | requested)
+            assert allowed.status_code == httpx.codes.OK, allowed.text
+
+
 async def test_it_can_be_turned_off(serve: Serve) -> None:
     async with serve(FakeEngine(), cors_origins="none") as client:
         for response in (
