@@ -14,7 +14,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.documents.line_breaks import filled
-from app.documents.markdown_inline import EMPHASIS, Inline, InlineReader, Mark, new_markdown
+from app.documents.markdown_inline import (
+    EMPHASIS,
+    FOREIGN,
+    Inline,
+    InlineReader,
+    Mark,
+    new_markdown,
+)
 from app.documents.markdown_positions import Lines, Position
 from app.errors import UnreadableFileError
 from app.text.document import MAX_DOCUMENTS, Answer, Document, Parts
@@ -25,9 +32,9 @@ from app.text.markup.tagged_text import Piece, TaggedText
 MAX_PARAGRAPH = 30_000
 """Maximum code points of a paragraph; parsing time may grow with their square."""
 
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n.*?\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n(?:.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIRST_TAG = re.compile(r"\s*</?([A-Za-z][A-Za-z0-9-]*)")
-_FOREIGN = re.compile(r"\$\$|:::")
+_FORMULA = "$$"
 
 _FEW = r"\\|&(?=#?\w+;)"
 _ALL = r"[\\`*_\[\]<>&~!$]"
@@ -43,7 +50,9 @@ _MAY_BREAK = "\ue004"
 """Replaces a space at which a line may end."""
 
 
-_MAY_BE_BLOCK = re.compile(r"^[ \t>]*(?:[-+*#>=\[|]|\d+[.)]|\r?$)|^[^\n|]*\|", re.MULTILINE)
+_MAY_BE_BLOCK = re.compile(
+    rf"^[ \t>]*(?:[-+*#>=\[|]|\d+[.)]|\r?$|{FOREIGN})|^[^\n|]*\|", re.MULTILINE
+)
 
 
 def open_markdown(text: str) -> Document:
@@ -72,7 +81,7 @@ def _parts(text: str) -> Iterator[str | Document]:
         part: Document
         if token.type == "html_block":
             part = _HtmlBlock(raw, markdown)
-        elif _FOREIGN.match(found.content):
+        elif found.content.startswith(_FORMULA):
             continue
         elif len(found.content) > MAX_PARAGRAPH:
             line = 1 + text.count("\n", 0, found.start)

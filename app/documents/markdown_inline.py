@@ -31,6 +31,14 @@ _UNPARSED = re.compile(r"(?P<void>\[\^[^\]\s]+\])|(?P<atom>\$(?!\s)[^$\n]+(?<!\s
 """Syntax of common extensions: footnotes and formulas."""
 
 
+FOREIGN = (
+    r"(?::::|(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}|\{:[^{}]*\}|\{/\*[^{}]*\*/\})[ \t]*$"
+    r"""|import\s.*["'];?[ \t]*$|(?:!!!|\?\?\?\+?)[ ]\w)"""
+)
+"""Lines of other dialects: containers, shortcodes, Liquid, attributes, MDX, admonitions."""
+
+_FOREIGN = re.compile(FOREIGN)
+
 NOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
 """The start of a footnote: `[^1]: This is the note.`"""
 
@@ -84,7 +92,10 @@ class InlineReader:
                 if token.type in ("softbreak", "hardbreak"):
                     begin = at + len(content[at:start].rstrip(" "))
                     found = list(_unparsed(content, at, begin))
-                found += [(mark, begin) for mark in _marks(token, content, begin, end)]
+                if token.type == "softbreak" and not found and marks and marks[-1].name == "br":
+                    found = [(Mark("break", content[begin:end]), begin)]
+                else:
+                    found += [(mark, begin) for mark in _marks(token, content, begin, end)]
                 character = token.content
                 if token.type == "text_special" and content[start] == "\\":
                     escapes[character] = content[start:end]
@@ -116,6 +127,8 @@ def new_markdown() -> MarkdownIt:
     [reference] = [rule for rule in blocks.__rules__ if rule.name == "reference"]
     blocks.at("reference", _except_footnotes(reference.fn))
     blocks.before("reference", "note", _starts_footnote, {"alt": ["paragraph", "reference"]})
+    ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    blocks.before("table", "foreign", _skips_foreign_line, ends)
     ruler = markdown.inline.ruler
     for rule in list(ruler.__rules__):
         if rule.name not in ("text", "linkify"):
@@ -131,6 +144,14 @@ def _is_footnote(state: StateBlock, line: int) -> bool:
 def _starts_footnote(state: StateBlock, line: int, _: int, silent: bool) -> bool:
     """Let a footnote end the paragraph before it; it is otherwise parsed as a paragraph."""
     return silent and _is_footnote(state, line)
+
+
+def _skips_foreign_line(state: StateBlock, line: int, _: int, silent: bool) -> bool:
+    start, end = state.bMarks[line] + state.tShift[line], state.eMarks[line]
+    is_foreign = not state.is_code_block(line) and _FOREIGN.match(state.src[start:end]) is not None
+    if is_foreign and not silent:
+        state.line = line + 1
+    return is_foreign
 
 
 def _except_footnotes(rule: RuleFuncBlockType) -> RuleFuncBlockType:
@@ -228,9 +249,10 @@ def _marks(token: Token, content: str, start: int, end: int) -> Iterator[Mark]:
             yield Mark("close", f"][{token.meta['label']}]", token.tag)
         case "html_inline":
             tag = _HTML.match(raw)
-            is_pair = tag and tag[2].lower() not in VOID and not raw.endswith("/>")
+            name = tag[2].lower() if tag else ""
+            is_pair = tag and name not in VOID and not raw.endswith("/>")
             kind: MarkKind = "void" if not tag or not is_pair else "close" if tag[1] else "open"
-            yield Mark(kind, raw, tag[2].lower() if tag else "")
+            yield Mark("break" if name == "br" else kind, raw, name)
         case "image":
             yield Mark("void", raw)
         case _:

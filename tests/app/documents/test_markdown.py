@@ -167,6 +167,39 @@ def test_html_that_would_no_more_be_a_block_stays() -> None:
     assert uppercased(open_markdown('<div id="foo"\n*hi*\n')) == '<div id="foo"\n*hi*\n'
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ":::", "::: tip Title", ":::note{title='Words'}", "{{< notice tip >}}", "{{% /notice %}}",
+        '{% include note.html content="words" %}', "{: .class }", "{/* words */}",
+        "import Tabs from '@theme/Tabs';", '!!! note "Words"', "???+ tip",
+    ],
+)  # fmt: skip
+def test_lines_of_other_dialects_stay(line: str) -> None:
+    for text in ("{0}\na cat\n{0}\n", "- a\n{0}\n- b\n", "> a\n> {0}\n{0}\n\n| a |\n|---|\n{0}\n"):
+        assert uppercased(open_markdown(text.format(line))) == text.upper().format(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{{< b >}}words{{< /b >}}", "{% if x %}words{% endif %}", "import words from it", "!!!words"],
+)
+def test_words_between_shortcodes_are_translated(line: str) -> None:
+    assert open_markdown(line).texts == [line]
+
+
+def test_front_matter_may_be_empty() -> None:
+    text = "---\n---\n\nWords\n\nTitle\n---\n"
+    assert uppercased(open_markdown(text)) == text.upper()
+
+
+def test_a_tag_for_a_line_break_ends_a_text() -> None:
+    text = "| a |\n|---|\n| one cat<br>two<br/>dogs |\n\none<br>\ntwo *three<BR >four*\n"
+    opened = open_markdown(text)
+    assert opened.texts == ["a", "one cat", "two", "dogs", "one", "two three four"]
+    assert uppercased(opened).replace("<br", "<BR") == text.upper().replace("<BR >", "<BR > ")
+
+
 @pytest.mark.parametrize("end", ["  \n", "\\\n"])
 def test_a_break_within_emphasis_parts_two_words(end: str) -> None:
     opened = open_markdown(f"*foo{end}bar*\n")
@@ -198,7 +231,18 @@ def test_entities_are_restored_at_their_positions(
 
 @pytest.mark.parametrize(
     "unit",
-    ["- a\n", "a\n\n", "# a\n", "a\n=\n", "a|b\n", "[a]: b\n", "1. a\n", "> a\n", "a\r\n\r\n"],
+    [
+        "- a\n",
+        "a\n\n",
+        "# a\n",
+        "a\n=\n",
+        "a|b\n",
+        "[a]: b\n",
+        "1. a\n",
+        "> a\n",
+        "a\r\n\r\n",
+        ":::\n",
+    ],
 )
 def test_many_blocks_are_refused_before_they_are_parsed(unit: str) -> None:
     with pytest.raises(UnreadableFileError, match="may have 100,000 headings, items, rows"):
