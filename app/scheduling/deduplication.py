@@ -108,7 +108,8 @@ class SharedSegments:
         """Join the request to a known job, if any."""
         if self._cache is None:
             return False
-        if queued := self._under_way.get(_key(job, request.lane)):
+        queued = self._under_way.get(_key(job, request.lane))
+        if queued and queued.deadline > request.submitted:  # else an engine may just refuse it
             queued.join(request, segment)
             return True
         kept = self._cache.get(job.source_ids, job.options)

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from app.concurrency.threads import in_thread
 from app.languages.served import Languages
 from app.observe.logs import log_failure
+from app.observe.metrics import CLIENT_GONE
 from app.observe.timings import Timings
 from app.translation.answers import Event, ScoreAnswer, TokenEvent, TranslateAnswer
 from app.wire.native.answers import as_json
@@ -215,6 +216,8 @@ class _Stream(EventSourceResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
+            if not self._working.done():
+                self._request.state.failure = CLIENT_GONE  # for the metrics
         finally:  # whether completed, aborted or never started
             self._working.cancel()
 

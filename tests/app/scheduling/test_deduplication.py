@@ -1,6 +1,7 @@
 """Repeated sentences, through a scheduler."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
@@ -136,6 +137,24 @@ async def test_a_shared_search_runs_until_the_latest_deadline() -> None:
         with pytest.raises(DeadlineExceededError):
             await late
         assert ids(await patient) == ids(await hasty)
+
+
+async def test_a_request_does_not_join_a_search_that_is_too_late() -> None:
+    clock = FakeClock()
+    engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
+    async with running(engine, clock=clock, cache_bytes=CACHE_BYTES) as scheduler:
+        first = await occupied(scheduler)
+        late = submit(scheduler, 11, deadline=clock.now + 1)
+        await settle()
+        clock.now += 2
+        patient = submit(scheduler, 11, deadline=clock.now + 3)  # begins before the loop hears
+        engine.release()
+        while scheduler.load.waiting:  # that the engine refused the search
+            time.sleep(0.001)
+        assert ids(await patient)[0][-1] == 11
+        with pytest.raises(DeadlineExceededError):
+            await late
+        await first
 
 
 async def test_each_request_reports_its_own_waiting_time() -> None:

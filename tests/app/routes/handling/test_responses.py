@@ -111,6 +111,7 @@ async def test_a_client_that_leaves_later_ends_the_work() -> None:
         client.left.set()
         await streaming
         await work.cancelled.wait()
+    assert client.scope["state"]["failure"] == "client-gone"
 
 
 async def test_a_response_that_cannot_begin_ends_the_work() -> None:
