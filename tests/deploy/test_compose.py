@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.settings import Settings
 from tests.deploy.files import (
     DEPLOY,
     DRAIN_DELAY,
@@ -91,6 +92,16 @@ def test_a_replica_drains_only_after_the_proxy_has_noticed() -> None:
     assert delay > int(match[1]) * int(match[2])
     assert "GET /readyz" in PROXY
     assert "attend-replica:8000" in PROXY
+
+
+def test_requests_for_a_file_reach_the_replica_that_has_it_and_have_time() -> None:
+    match = re.search(r"use_backend files if { path_beg (.+) }", PROXY)
+    assert match
+    assert match[1].split() == ["/translate_file", "/download_file", "/v2/document"]
+    _, files = PROXY.split("backend files\n")
+    timeout = re.search(r"timeout server (\d+)s", files)
+    assert timeout
+    assert int(timeout[1]) > Settings.model_fields["file_timeout"].default
 
 
 def test_a_replica_trusts_only_the_proxy_for_client_addresses() -> None:

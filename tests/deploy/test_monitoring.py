@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.observe.metrics import CLIENT_GONE, EARLY, Metrics
+from app.observe.metrics import CLIENT_GONE, EARLY, Gauges, Metrics, RunningModel
 from app.wire.problems import HTTP_KINDS, KINDS
 from tests.deploy.files import DEPLOY, ROOT, read_yaml
 from tests.deploy.promql import answered_labels
@@ -35,6 +35,8 @@ def exposed() -> dict[str, set[str]]:
     metrics.failed("/translate", CLIENT_GONE, 0.1)
     metrics.engine_failures("exception").inc()
     metrics.expect_models(["en-fr"])
+    model = RunningModel("en-fr", "cpu", "cpu", "int8")
+    metrics.watch(lambda: Gauges(models=(model,)))
     body, _ = metrics.exposition()
     labels = {"up": set(SCRAPED_LABELS)}
     for family in text_string_to_metric_families(body.decode()):
