@@ -163,7 +163,9 @@ class Chat:
     with_usage: bool = False
     id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
     created: int = field(default_factory=lambda: int(time.time()))
-    _role: dict[str, str] = field(init=False, default_factory=lambda: {"role": "assistant"})
+    _first: dict[str, str] = field(
+        init=False, default_factory=lambda: {"role": "assistant", "content": ""}
+    )
 
     def answer(self, answer: TranslateAnswer) -> Any:
         """Return the response."""
@@ -184,8 +186,8 @@ class Chat:
 
     def _chunk(self, delta: dict[str, str], reason: str | None = None) -> bytes:
         """Write a chunk. Only the first has the role: clients require it, and join repetitions."""
-        delta = self._role | delta
-        self._role.clear()
+        delta = self._first | delta
+        self._first.clear()
         return _data(self._object(_CHUNK, {"delta": delta}, reason))
 
     def _object(self, kind: str, choice: Mapping[str, Any], reason: str | None) -> dict[str, Any]:

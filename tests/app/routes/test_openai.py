@@ -126,11 +126,11 @@ async def test_a_stream_has_the_text_in_chunks(client: Client) -> None:
     )
 
 
-async def test_a_stream_without_text_has_the_role(client: Client) -> None:
+async def test_a_stream_without_text_has_an_empty_one(client: Client) -> None:
     response = await client.post(CHAT, json=chat(None, "", model="attend-fr", stream=True))
     first, _, _ = response.text.partition("\n\n")
     choice = json.loads(first.removeprefix("data: "))["choices"][0]
-    assert choice["delta"]["role"] == "assistant"
+    assert choice["delta"] == {"role": "assistant", "content": ""}
 
 
 async def test_a_stream_ends_with_its_usage_if_it_is_requested(client: Client) -> None:
