@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint
 from model.checkpoint.tensor_file import Quantized
-from model.interop.firefox.binary_format import read_binary
+from model.interop.npz.binary_format import read_binary
 from model.interop.npz.network import matrix_names
 from model.transformer.attention import MultiHeadAttention
 from model.transformer.ssru import SSRU, RecurrentState

@@ -78,11 +78,10 @@ ROWS: dict[str, str] = {
     "model.training.data": "model.text",
     "model.training.int8": "model.engine.cpu.kernels model.transformer",
     "model.training.update": "model.transformer",
-    "model.interop": "model.interop.ctranslate2 model.interop.firefox "
-    "model.interop.huggingface model.interop.npz model.interop.m2m100 model.alignment "
+    "model.interop": "model.interop.ctranslate2 model.interop.huggingface model.interop.npz "
+    "model.interop.m2m100 model.alignment "
     "model.checkpoint model.decoding model.text model.transformer",
     "model.interop.huggingface": "model.checkpoint model.decoding model.transformer",
-    "model.interop.firefox": "model.checkpoint",
     "model.interop.ctranslate2": "model.interop.npz model.checkpoint model.text model.transformer",
     "model.interop.m2m100": "model.text",
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",

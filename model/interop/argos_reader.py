@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from model.errors import CheckpointError
-from model.interop.ctranslate2_reader import Search, read_ctranslate2
+from model.interop.ctranslate2_reader import read_ctranslate2
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.config_files import read_object
 from model.interop.languages import Languages
@@ -30,7 +30,7 @@ MAX_PACKAGE_BYTES = 2_000_000_000
 """Unpacked; the largest published packages have 0.4 GB."""
 _MAX_MEMBERS = 10_000
 
-_SEARCH = Search(beam_size=4, length_penalty=0.2)
+_BEAM_SIZE, _LENGTH_PENALTY = 4, 0.2
 """The search of Argos's `apply_packaged_translation`."""
 _CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
 """Argos's own codes."""
@@ -58,7 +58,8 @@ def read_argos(package: Path, languages: Languages) -> ForeignModel:
     found = read_ctranslate2(
         package / ARGOS_MODEL_FOLDER,
         languages,
-        search=_SEARCH,
+        beam_size=_BEAM_SIZE,
+        length_penalty=_LENGTH_PENALTY,
         pieces=pieces,
         moses=moses,
         first_token=str(metadata.get("target_prefix") or ""),

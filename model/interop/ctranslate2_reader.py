@@ -47,14 +47,6 @@ _PAIR = re.compile(r"(?:^|[-_.])([a-z]{2,3})[-_]([a-z]{2,3})$")
 
 
 @dataclass(frozen=True)
-class Search:
-    """The defaults of CTranslate2's translator, which a folder does not change."""
-
-    beam_size: int = 2
-    length_penalty: float = 1.0
-
-
-@dataclass(frozen=True)
 class _Config:
     """config.json, or the variables with the same meaning in version 5."""
 
@@ -72,7 +64,8 @@ def read_ctranslate2(
     languages: Languages,
     *,
     name: str | None = None,
-    search: Search = Search(),
+    beam_size: int = 2,
+    length_penalty: float = 1.0,
     pieces: Path | None = None,
     moses: tuple[str, str] | None = None,
     first_token: str = "",
@@ -80,6 +73,7 @@ def read_ctranslate2(
     """Read and validate a folder. Raises `CheckpointError`.
 
     name         may end with the languages, if the folder's own name does not
+    beam_size    and `length_penalty`: by default those of CTranslate2's translator
     pieces       the SentencePiece model of both sides; None: those in the folder
     moses        `pieces` has BPE codes instead; the languages of `MosesPieces`
     first_token  with which every translation starts
@@ -110,8 +104,8 @@ def read_ctranslate2(
         project="CTranslate2",
         origin=f"CTranslate2's binary format, version {variables.version}",
         directions=pairs,
-        beam_size=search.beam_size,
-        length_penalty=search.length_penalty,
+        beam_size=beam_size,
+        length_penalty=length_penalty,
         rule=HuggingFaceRule(
             early_stopping=True, max_target_tokens=_MAX_TARGET_TOKENS, processors="ctranslate2"
         ),

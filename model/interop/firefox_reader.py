@@ -16,14 +16,14 @@ from model.checkpoint.shortlist_file import has_checksum, read_shortlist
 from model.checkpoint.tensor_file import Quantized, scale_name
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError
-from model.interop.firefox.binary_format import Item, read_binary
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.languages import Languages
 from model.interop.marian_folder import firefox_models
 from model.interop.npz import network
-from model.interop.npz.network import PAD_LOGIT, network_shape, with_pad
+from model.interop.npz.binary_format import Item, read_binary
+from model.interop.npz.network import PAD_LOGIT, embedding_names, network_shape, with_pad
 from model.interop.npz.options import model_options, read_yaml
-from model.interop.npz.vocabulary import piece_vocabulary_files
+from model.interop.npz.vocabulary import indexed_pieces, vocabulary_files
 from model.text.language_codes import standard_code
 from model.text.marian_tokenizer import MarianTokenizer
 from model.transformer.config import TransformerConfig
@@ -53,7 +53,8 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
     items = {name: item for name, item in model.items.items() if not name.endswith(_ALPHA)}
     share = network.EMBEDDING in items
     sides = [(side, read_unpacked(side)) for side in _vocabularies(folder)]
-    files, _ = piece_vocabulary_files(sides)
+    pieces = [indexed_pieces(model, side) for side, model in sides]
+    files = vocabulary_files([model for _, model in sides], pieces)
     tokenizer = MarianTokenizer(files, {}, str(folder))
     if not options.tie_output:
         raise CheckpointError(f"{path}: attend cannot run this model: untied output embeddings")
@@ -161,13 +162,10 @@ def _metadata(folder: Path) -> Mapping[str, Any]:
 def _weights(path: Path, items: dict[str, Item], shape: TransformerConfig) -> dict[str, Tensor]:
     """Return tensors with a row for `<pad>`; 8-bit matrices keep their codes and their scale."""
     matrices = dict(network.matrix_names(shape))
-    sides = ("source_embedding", "target_embedding")
-    embeddings = {f"{sides[0]}.weight": network.EMBEDDING}
+    source, target = embedding_names(shape.share_embeddings)
+    embeddings = {"source_embedding.weight": source}
     if not shape.share_embeddings:
-        embeddings = {
-            f"{ours}.weight": f"{theirs}_{network.EMBEDDING}"
-            for ours, theirs in zip(sides, ("encoder", "decoder"), strict=True)
-        }
+        embeddings["target_embedding.weight"] = target
     vectors = dict(network.vector_names(shape)) | {"output.bias": network.OUTPUT_BIAS}
     expected = {*matrices.values(), *embeddings.values(), *vectors.values()}
     if missing := sorted(expected - items.keys()):

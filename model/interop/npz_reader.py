@@ -10,13 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.checkpoint.config import read_file
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.marian_weights import check_names
 from model.interop.languages import Languages, directions
 from model.interop.npz import network
-from model.interop.npz.network import PAD_LOGIT, network_shape, with_pad
+from model.interop.npz.network import PAD_LOGIT, embedding_names, network_shape, with_pad
 from model.interop.npz.options import (
     DECODER_FILE,
     ModelOptions,
@@ -24,7 +25,11 @@ from model.interop.npz.options import (
     read_search,
     read_yaml,
 )
-from model.interop.npz.vocabulary import read_vocabularies, vocabulary_files
+from model.interop.npz.vocabulary import (
+    read_vocabularies,
+    sentencepiece_files,
+    vocabulary_files,
+)
 from model.text.marian_tokenizer import MarianTokenizer
 from model.transformer.config import TransformerConfig
 
@@ -42,10 +47,11 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
         raise CheckpointError(f"{path}: has no {_OPTIONS}; not a Marian model")
     text = arrays.pop(_OPTIONS).tobytes().rstrip(b"\0")
     options = model_options(read_yaml(text, f"{path}: {_OPTIONS}"), str(path))
-    pieces = read_vocabularies(folder, search.vocabularies or options.vocabularies)
-    source_pieces, target_pieces = _embedded_pieces(path, arrays, options, pieces)
-    files, _ = vocabulary_files(folder, source_pieces, target_pieces)
-    pairs, symbols = directions(str(folder), source_pieces, languages)
+    listed = read_vocabularies(folder, search.vocabularies or options.vocabularies)
+    pieces = _embedded_pieces(path, arrays, options, listed)
+    models = [read_file(path) for path in sentencepiece_files(folder)]
+    files = vocabulary_files(models, pieces)
+    pairs, symbols = directions(str(folder), pieces[0], languages)
     tokenizer = MarianTokenizer(files, symbols, str(folder))
     shape = network_shape(
         str(path), options, tokenizer, max_length=_MAX_LENGTH, share=options.share_embeddings
@@ -95,11 +101,6 @@ def _model_file(folder: Path, named: tuple[str, ...]) -> Path:
     return chosen[0]
 
 
-def _embedding_names(share: bool) -> tuple[str, str]:
-    sides = ("", "") if share else ("encoder_", "decoder_")
-    return sides[0] + network.EMBEDDING, sides[1] + network.EMBEDDING
-
-
 def _embedded_pieces(
     path: Path,
     arrays: MutableMapping[str, NDArray[Any]],
@@ -110,7 +111,7 @@ def _embedded_pieces(
     if options.share_embeddings and pieces[0] != pieces[1]:
         raise CheckpointError(f"{path}: shared embeddings, but two different vocabularies")
     kept = []
-    for name, side in zip(_embedding_names(options.share_embeddings), pieces, strict=True):
+    for name, side in zip(embedding_names(options.share_embeddings), pieces, strict=True):
         n_rows = len(arrays[name]) if name in arrays and arrays[name].ndim else 0
         if not 0 < n_rows <= len(side):
             raise CheckpointError(
@@ -126,7 +127,7 @@ def _weights(
     """Return tensors with a row for `<pad>`, freeing each array once it is converted."""
     matrices = dict(network.matrix_names(shape))
     vectors = dict(network.vector_names(shape))
-    source, target = _embedding_names(shape.share_embeddings)
+    source, target = embedding_names(shape.share_embeddings)
     outputs = () if shape.tie_output else (network.OUTPUT, network.OUTPUT_TRANSPOSED)
     required = [source, target, *matrices.values(), *vectors.values()]
     check_names(path, arrays, required, (*outputs, network.OUTPUT_BIAS))

@@ -9,7 +9,6 @@ every length is checked before it is used, and nothing in them is executed.
 
 import math
 import mmap
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import CheckpointError
+from model.interop.npz.binary_format import Reader
 
 VERSIONS: Final = (5, 6)
 
@@ -107,44 +107,18 @@ class Variables(Mapping[str, NDArray[np.float32]]):
         return scale
 
 
-class _Reader:
-    """Reads a file from the start; every read is checked against its end."""
-
-    def __init__(self, data: memoryview, origin: str) -> None:
-        self._data = data
-        self._origin = origin
-        self._at = 0
-
-    def take(self, n_bytes: int, what: str) -> memoryview:
-        if n_bytes > self.n_left:
-            raise self.error(f"ends within {what}")
-        found = self._data[self._at : self._at + n_bytes]
-        self._at += n_bytes
-        return found
-
-    @property
-    def n_left(self) -> int:
-        return len(self._data) - self._at
-
+class _Reader(Reader):
     def number(self, layout: str, what: str) -> int:
-        [found] = struct.unpack(layout, self.take(struct.calcsize(layout), what))
-        return int(found)
+        [found] = self.numbers(layout, what)
+        return found
 
     def name(self, what: str) -> str:
         n_bytes = self.number("<H", what)
         if not 1 < n_bytes <= _MAX_NAME:
             raise self.error(f"{what} has {n_bytes:,} bytes")
-        written = bytes(self.take(n_bytes, what))
-        try:
-            found = written[:-1].decode()
-        except UnicodeDecodeError:
-            found = ""
-        if not found.isprintable() or not found or written[-1:] != b"\0":
+        if not (found := self.text(n_bytes, what)):
             raise self.error(f"{what} is not a text that ends with a zero")
         return found
-
-    def error(self, reason: str) -> CheckpointError:
-        return CheckpointError(f"{self._origin}: damaged, or not CTranslate2's format: {reason}")
 
 
 def read_binary(path: Path) -> Variables:
@@ -156,7 +130,7 @@ def read_binary(path: Path) -> Variables:
     except (OSError, ValueError) as error:  # ValueError: an empty file
         reason = error.strerror if isinstance(error, OSError) else "an empty file"
         raise CheckpointError(f"{origin}: {reason}") from None
-    reader = _Reader(memoryview(mapped), origin)
+    reader = _Reader(memoryview(mapped), origin, "CTranslate2's format")
     version = reader.number("<I", "the header")
     if version not in VERSIONS:
         if version < VERSIONS[0]:

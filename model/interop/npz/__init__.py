@@ -1,4 +1,4 @@
-"""Marian's own files: options, the network that they define, and vocabularies.
+"""Marian's own files: options, the network that they define, vocabularies, and its binary format.
 
-`model.interop.npz_reader` combines them.
+`model.interop.npz_reader` and `firefox_reader` combine them.
 """

@@ -56,6 +56,12 @@ def network_shape(
     return TransformerConfig.parse(values, origin)
 
 
+def embedding_names(share: bool) -> tuple[str, str]:
+    """Their names of the embeddings of both sides."""
+    sides = ("", "") if share else ("encoder_", "decoder_")
+    return sides[0] + EMBEDDING, sides[1] + EMBEDDING
+
+
 def with_pad(rows: Tensor, pad_id: int, value: float) -> Tensor:
     """[V, …] → [V + 1, …], with a row of `value` at `pad_id`."""
     pad = rows.new_full((1, *rows.shape[1:]), value)

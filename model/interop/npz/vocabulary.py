@@ -33,35 +33,17 @@ def read_vocabularies(folder: Path, named: Sequence[str]) -> tuple[list[str], li
     return source_pieces, source_pieces if target == source else _read_pieces(target)
 
 
-def vocabulary_files(
-    folder: Path, source_pieces: Sequence[str], target_pieces: Sequence[str]
-) -> tuple[dict[str, bytes], int]:
-    """Return the files of a `MarianTokenizer`, and the id of `<pad>`. Raises `CheckpointError`."""
-    source_spm, target_spm = _sentencepiece_files(folder)
-    files = {SOURCE_PIECES_FILE: read_file(source_spm), TARGET_PIECES_FILE: read_file(target_spm)}
-    pad_id = min(len(source_pieces), len(target_pieces))
-    files[VOCABULARY_FILE] = _json(source_pieces, pad_id)
-    if source_pieces != target_pieces:
-        files[TARGET_VOCABULARY_FILE] = _json(target_pieces, pad_id)
-    return files, pad_id
-
-
-def piece_vocabulary_files(sides: Sequence[tuple[Path, bytes]]) -> tuple[dict[str, bytes], int]:
-    """Return the files for vocabularies whose ids are the indices of a SentencePiece model.
-
-    `sides` are path and content for the source and the target. Raises as `vocabulary_files`.
-    """
-    (source, source_spm), (target, target_spm) = sides
-    pieces = [_indexed_pieces(spm, path) for path, spm in sides]
+def vocabulary_files(models: Sequence[bytes], pieces: Sequence[Sequence[str]]) -> dict[str, bytes]:
+    """Return the files of a `MarianTokenizer`: SentencePiece models and pieces of both sides."""
     pad_id = min(map(len, pieces))
     files = {
-        SOURCE_PIECES_FILE: source_spm,
-        TARGET_PIECES_FILE: target_spm,
+        SOURCE_PIECES_FILE: models[0],
+        TARGET_PIECES_FILE: models[1],
         VOCABULARY_FILE: _json(pieces[0], pad_id),
     }
-    if target != source:
+    if pieces[0] != pieces[1]:
         files[TARGET_VOCABULARY_FILE] = _json(pieces[1], pad_id)
-    return files, pad_id
+    return files
 
 
 def _json(pieces: Sequence[str], pad_id: int) -> bytes:
@@ -91,7 +73,8 @@ def _vocabulary_files(folder: Path, named: Sequence[str]) -> tuple[Path, Path]:
     )
 
 
-def _sentencepiece_files(folder: Path) -> tuple[Path, Path]:
+def sentencepiece_files(folder: Path) -> tuple[Path, Path]:
+    """Find the models of both sides. Raises `CheckpointError`."""
     pair = folder / SOURCE_PIECES_FILE, folder / TARGET_PIECES_FILE
     if all(path.exists() for path in pair):
         return pair
@@ -105,7 +88,7 @@ def _sentencepiece_files(folder: Path) -> tuple[Path, Path]:
     return found[0], found[0]
 
 
-def _indexed_pieces(spm: bytes, path: Path) -> list[str]:
+def indexed_pieces(spm: bytes, path: Path) -> list[str]:
     """Return the pieces of a SentencePiece model by their indices."""
     processor = SentencePieces(spm, str(path)).processor
     return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
@@ -114,7 +97,7 @@ def _indexed_pieces(spm: bytes, path: Path) -> list[str]:
 def _read_pieces(path: Path) -> list[str]:
     content = read_file(path)
     if path.suffix == ".spm":
-        return _indexed_pieces(content, path)
+        return indexed_pieces(content, path)
     try:
         ids = yaml.load(content, Loader=_LOADER)  # noqa: S506  (it makes strings and nothing else)
         numbered = {int(index): str(piece) for piece, index in ids.items()}

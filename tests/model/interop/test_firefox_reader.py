@@ -16,9 +16,9 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import MarianRule
 from model.engine.cpu.forward.weights import pack
 from model.errors import CheckpointError
-from model.interop.firefox.binary_format import read_binary
 from model.interop.languages import Languages
 from model.interop.marian_import import import_firefox
+from model.interop.npz.binary_format import read_binary
 from model.transformer.transformer import Transformer
 from tests.firefox_model import (
     SHAPES,

@@ -47,18 +47,16 @@ def test_a_sentencepiece_model_may_be_the_vocabulary(tmp_path: Path) -> None:
     (tmp_path / "vocab.spm").write_bytes(serialized)
     pieces, _ = read_vocabularies(tmp_path, ("vocab.spm", "vocab.spm"))
     assert set(pieces) == {"<unk>", "<s>", "</s>", *pieces_of(serialized)}
-    files, pad_id = vocabulary_files(tmp_path, pieces, pieces)
+    files = vocabulary_files([serialized, serialized], [pieces, pieces])
     assert files["source.spm"] == files["target.spm"] == serialized
-    assert pad_id == len(pieces)
+    assert json.loads(files["vocab.json"])["<pad>"] == len(pieces)
 
 
-def test_pad_has_one_id_on_both_sides(tmp_path: Path) -> None:
-    (tmp_path / "both.spm").write_bytes(b"x")
-    files, pad_id = vocabulary_files(tmp_path, ["a", "b"], ["c", "d", "e"])
-    assert pad_id == 2
+def test_pad_has_one_id_on_both_sides() -> None:
+    files = vocabulary_files([b"x", b"x"], [["a", "b"], ["c", "d", "e"]])
     assert json.loads(files["vocab.json"]) == {"a": 0, "b": 1, "<pad>": 2}
     assert json.loads(files["target_vocab.json"]) == {"c": 0, "d": 1, "<pad>": 2, "e": 3}
-    assert "target_vocab.json" not in vocabulary_files(tmp_path, ["a"], ["a"])[0]
+    assert "target_vocab.json" not in vocabulary_files([b"x", b"x"], [["a"], ["a"]])
 
 
 @pytest.mark.parametrize(("text", "message"), cases(__file__, "invalid_vocabularies"))

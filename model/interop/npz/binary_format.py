@@ -48,35 +48,48 @@ class BinaryModel:
     options: bytes
 
 
-class _Reader:
-    """Reads a file from the start; every read is checked against its end."""
+class Reader:
+    """Reads a file from the start; every read is checked against its end.
 
-    def __init__(self, data: bytes, origin: str) -> None:
-        self._data = data
+    called  the format, for errors
+    """
+
+    def __init__(self, data: memoryview, origin: str, called: str) -> None:
         self.origin = origin
+        self._data = data
+        self._called = called
         self._at = 0
 
+    @property
+    def n_left(self) -> int:
+        return len(self._data) - self._at
+
     def take(self, n_bytes: int, what: str) -> memoryview:
-        if n_bytes > len(self._data) - self._at:
+        if n_bytes > self.n_left:
             raise self.error(f"ends within {what}")
-        found = memoryview(self._data)[self._at : self._at + n_bytes]
+        found = self._data[self._at : self._at + n_bytes]
         self._at += n_bytes
         return found
 
     def numbers(self, layout: str, what: str) -> tuple[int, ...]:
         return struct.unpack(layout, self.take(struct.calcsize(layout), what))
 
-    @property
-    def n_left(self) -> int:
-        return len(self._data) - self._at
+    def text(self, n_bytes: int, what: str) -> str:
+        """Return a printable text that ends with a zero; empty if it is not one."""
+        written = bytes(self.take(n_bytes, what))
+        try:
+            found = written[:-1].decode()
+        except UnicodeDecodeError:
+            return ""
+        return found if written[-1:] == b"\0" and found.isprintable() else ""
 
     def error(self, reason: str) -> CheckpointError:
-        return CheckpointError(f"{self.origin}: damaged, or not Marian's binary format: {reason}")
+        return CheckpointError(f"{self.origin}: damaged, or not {self._called}: {reason}")
 
 
 def read_binary(data: bytes, origin: str) -> BinaryModel:
     """Read the items of a file. Raises `CheckpointError` that names `origin`."""
-    reader = _Reader(data, origin)
+    reader = Reader(memoryview(data), origin, "Marian's binary format")
     version, n_items = reader.numbers("<QQ", "the header")
     if version != _VERSION:
         raise reader.error(f"version {version}, not {_VERSION}")
@@ -111,18 +124,13 @@ def read_binary(data: bytes, origin: str) -> BinaryModel:
     return BinaryModel(items, options)
 
 
-def _name(reader: _Reader, n_bytes: int) -> str:
-    written = bytes(reader.take(n_bytes, "a name"))
-    try:
-        name = written[:-1].decode()
-    except UnicodeDecodeError:
-        name = ""
-    if not name or written[-1:] != b"\0" or not name.isprintable():
+def _name(reader: Reader, n_bytes: int) -> str:
+    if not (name := reader.text(n_bytes, "a name")):
         raise reader.error("a name is empty or has no end")
     return name
 
 
-def _shape(reader: _Reader, n_dimensions: int, name: str) -> tuple[int, ...]:
+def _shape(reader: Reader, n_dimensions: int, name: str) -> tuple[int, ...]:
     if not 1 <= n_dimensions <= _MAX_DIMENSIONS:
         raise reader.error(f"'{name}' has {n_dimensions:,} dimensions")
     shape = reader.numbers(f"<{n_dimensions}i", f"the shape of '{name}'")
@@ -132,7 +140,7 @@ def _shape(reader: _Reader, n_dimensions: int, name: str) -> tuple[int, ...]:
 
 
 def _item(
-    reader: _Reader, name: str, kind: int, shape: tuple[int, ...], content: memoryview
+    reader: Reader, name: str, kind: int, shape: tuple[int, ...], content: memoryview
 ) -> Item:
     n_elements = math.prod(shape)
     if kind == _FLOAT32:

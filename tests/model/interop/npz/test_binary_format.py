@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from model.checkpoint.tensor_file import Quantized
 from model.errors import CheckpointError
-from model.interop.firefox.binary_format import OPTIONS, read_binary
+from model.interop.npz.binary_format import OPTIONS, read_binary
 from tests.firefox_model import Item, quantised, write_binary
 
 MATRIX = np.array([[1.0, -2.0, 0.5], [0.25, 4.0, -1.0]], np.float32)

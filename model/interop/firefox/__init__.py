@@ -1,1 +1,0 @@
-"""Firefox's translation models ("Bergamot"): Marian's binary format with 8-bit matrices."""
