@@ -114,12 +114,15 @@ class Parts:
         ]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        remaining = iter(answers)
-        return "".join(_translated(part, remaining) for part in self._parts)
+        return "".join(translated(self._parts, answers))
 
 
-def _translated(part: str | Document, remaining: Iterator[Answer]) -> str:
-    check_abandoned()
-    if isinstance(part, str):
-        return part
-    return part.with_translations(list(islice(remaining, len(part.texts))))
+def translated(parts: Iterable[str | Document], answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield the parts in order, each document with its share of the translations."""
+    remaining = iter(answers)
+    for part in parts:
+        check_abandoned()
+        if isinstance(part, str):
+            yield part
+        else:
+            yield part.with_translations(list(islice(remaining, len(part.texts))))

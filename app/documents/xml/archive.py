@@ -11,11 +11,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import TypeAlias
 
 from app.errors import UnreadableFileError
-from app.text.document import Answer, Document
+from app.text.document import Answer, Document, translated
 from app.text.markup.escaped_tags import unescaped
 from app.text.markup.tokens import MarkupError, Token, xml_tokens
 
@@ -64,11 +63,8 @@ class ArchiveFile:
         """Return the archive; the original if nothing was translated."""
         if [answer.text for answer in answers] == self.texts:
             return self._data
-        remaining = iter(answers)
-        written = {
-            name: part.with_translations(list(islice(remaining, len(part.texts))))
-            for name, part in self._parts.items()
-        }
+        parts = translated(self._parts.values(), answers)
+        written = dict(zip(self._parts, parts, strict=True))
         target = io.BytesIO()
         with (
             zipfile.ZipFile(io.BytesIO(self._data)) as archive,

@@ -5,13 +5,11 @@ Elements that are not part of the sentence are set aside, read like the rest, an
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Self
+from dataclasses import dataclass
 
-from app.documents.xml.namespaces import Rename, in_document
+from app.documents.xml.namespaces import Names, in_document
 from app.documents.xml.paragraphs import MAX_NESTED, paragraphs, raw_of
-from app.text.document import Answer, Document, Parts
+from app.text.document import Answer, Document, Parts, translated
 from app.text.markup.document import MarkupDocument, MarkupOptions
 from app.text.markup.tokens import Token, end_of_element
 
@@ -20,32 +18,19 @@ _PROTECTED = re.compile(r"""\bmtype\s*=\s*["']protected["']""")
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(Names):
     """The names of a format's elements.
 
-    paragraphs  elements whose content is a text
-    inline      elements whose content belongs to the sentence
-    breaks      elements that end a text
-    copied      elements in which nothing is translated
-    fields      the prefix of other elements that count as a word if they have text
+    inline  elements whose content belongs to the sentence
+    breaks  elements that end a text
+    copied  elements in which nothing is translated
+    fields  the prefix of other elements that count as a word if they have text
     """
 
-    paragraphs: frozenset[str]
     inline: frozenset[str] = frozenset()
     breaks: frozenset[str] = frozenset()
     copied: frozenset[str] = frozenset()
     fields: str | None = None
-
-    def renamed(self, rename: Rename) -> Self:
-        """Return the names with other prefixes."""
-        return replace(
-            self,
-            paragraphs=frozenset(map(rename, self.paragraphs)),
-            inline=frozenset(map(rename, self.inline)),
-            breaks=frozenset(map(rename, self.breaks)),
-            copied=frozenset(map(rename, self.copied)),
-            fields=self.fields and rename(self.fields),
-        )
 
 
 def marked_paragraphs(tokens: Iterable[Token], names: Vocabulary) -> Parts:
@@ -89,11 +74,7 @@ class Fragment:
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the fragment with a translation of each text."""
-        remaining = iter(answers)
-        parts: list[Document] = [self._content, *self._aside]
-        content, *aside = [
-            part.with_translations(list(islice(remaining, len(part.texts)))) for part in parts
-        ]
+        content, *aside = translated([self._content, *self._aside], answers)
         return _ASIDE.sub(lambda match: aside[int(match[1])], content)
 
     def _lifted(self, row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[str]:

@@ -3,8 +3,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from app.text.markup.tokens import Token
 
@@ -26,13 +27,26 @@ _USUAL = {
 }
 _DECLARATION = re.compile(r"""\sxmlns(?::([^\s=:]+))?\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
-Rename = Callable[[str], str]
 
+@dataclass(frozen=True)
+class Names:
+    """The names of a format's elements: every string, and every set of strings, of a subclass.
 
-class Names(Protocol):
-    """The names of a format's elements."""
+    paragraphs  elements whose content is a text
+    """
 
-    def renamed(self, rename: Rename) -> Self: ...
+    paragraphs: frozenset[str]
+
+    def renamed(self, rename: Callable[[str], str]) -> Self:
+        """Return the names with other prefixes."""
+        changed: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, frozenset):
+                changed[field.name] = frozenset(map(rename, value))
+            elif isinstance(value, str) and value:
+                changed[field.name] = rename(value)
+        return replace(self, **changed)
 
 
 N = TypeVar("N", bound=Names)

@@ -16,7 +16,7 @@ from itertools import groupby, islice
 from app.documents.xml.namespaces import in_document
 from app.documents.xml.paragraphs import MAX_NESTED, paragraphs, raw_of
 from app.documents.xml.runs import Item, Vocabulary, items
-from app.text.document import Answer, Document, Parts
+from app.text.document import Answer, Document, Parts, translated
 from app.text.markup.document import XML_ESCAPES
 from app.text.markup.tagged_text import Piece, TaggedText
 from app.text.markup.tokens import Token, end_of_element, unmatched, xml_tokens
@@ -100,12 +100,9 @@ class _Content:
             self.tagged += nested.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        remaining = iter(answers)
-        given = dict(zip(self._texts, islice(remaining, len(self._texts)), strict=True))
-        inner = {
-            nested: nested.with_translations(list(islice(remaining, len(nested.texts))))
-            for nested in self._nested
-        }
+        given = dict(zip(self._texts, answers, strict=False))
+        of_nested = translated(self._nested, answers[len(self._texts) :])
+        inner = dict(zip(self._nested, of_nested, strict=True))
         content = "".join(
             part.with_translation(given[part], inner)
             if isinstance(part, _Text)

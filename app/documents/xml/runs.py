@@ -6,10 +6,10 @@ split by proofing marks and revisions can be joined without loss.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import Literal
 
-from app.documents.xml.namespaces import Rename
+from app.documents.xml.namespaces import Names
 from app.documents.xml.paragraphs import raw_of
 from app.text.markup.document import XML_ESCAPES
 from app.text.markup.escaped_tags import unescaped
@@ -19,7 +19,7 @@ ItemKind = Literal["text", "open", "close", "void", "atom", "break"]
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(Names):
     """The names of a format's elements.
 
     front       the properties of a paragraph, before its runs
@@ -27,11 +27,10 @@ class Vocabulary:
     breaks      elements that end a text; they stay in place
     atoms       elements that count as a word
     proofing    parts of a run's properties that the translation does not have
-    preserve    what <t> needs so that its outer spaces count
+    preserves   whether outer spaces of a text count only with xml:space
     has_lines   whether line feeds in a text are line breaks
     """
 
-    paragraphs: frozenset[str]
     run: str
     text: str
     properties: str
@@ -41,29 +40,14 @@ class Vocabulary:
     breaks: frozenset[str] = frozenset()
     atoms: frozenset[str] = frozenset()
     proofing: re.Pattern[str] = re.compile("(?!)")
-    preserve: str = ""
+    preserves: bool = False
     has_lines: bool = False
-
-    def renamed(self, rename: Rename) -> Self:
-        """Return the names with other prefixes."""
-        return replace(
-            self,
-            paragraphs=frozenset(map(rename, self.paragraphs)),
-            run=rename(self.run),
-            text=rename(self.text),
-            properties=rename(self.properties),
-            front=self.front and rename(self.front),
-            containers=frozenset(map(rename, self.containers)),
-            dropped=frozenset(map(rename, self.dropped)),
-            breaks=frozenset(map(rename, self.breaks)),
-            atoms=frozenset(map(rename, self.atoms)),
-        )
 
     def written(self, text: str, properties: str) -> str:
         """Return a run with an escaped text; only the text if `properties` is `NO_RUN`."""
         if not text:
             return ""
-        bare = f"<{self.text}{self.preserve}>{text}</{self.text}>"
+        bare = f"<{self.text}{_PRESERVE * self.preserves}>{text}</{self.text}>"
         return bare if properties == NO_RUN else f"<{self.run}>{properties}{bare}</{self.run}>"
 
 
@@ -83,7 +67,7 @@ WORD = Vocabulary(
     breaks=_names("w:br w:cr w:tab w:ptab m:oMathPara"),
     atoms=_names("m:oMath w:fldSimple"),
     proofing=re.compile(r"<(?:[^\s<>:]+:)?(?:lang|noProof)\b[^>]*/>"),
-    preserve=_PRESERVE,
+    preserves=True,
 )  # fmt: skip
 DRAWING = Vocabulary(
     _names("a:p"), "a:r", "a:t", "a:rPr", "a:pPr",
@@ -93,7 +77,7 @@ DRAWING = Vocabulary(
 )  # fmt: skip
 SHEET = Vocabulary(
     _names("si is"), "r", "t", "rPr",
-    breaks=_names("rPh phoneticPr"), preserve=_PRESERVE, has_lines=True,
+    breaks=_names("rPh phoneticPr"), preserves=True, has_lines=True,
 )  # fmt: skip
 
 _LINE_END = re.compile(r"((?:\r|_x000D_)?\n|_x000D_)", re.IGNORECASE)
@@ -211,7 +195,7 @@ def _run(element: Sequence[Token], names: Vocabulary) -> Iterator[Item]:
 def _text(element: Sequence[Token], names: Vocabulary) -> str:
     """Return the text of <t>; outer spaces may count only with xml:space."""
     text = unescaped(raw_of(element[1:-1]))
-    counts = not names.preserve or names.preserve in element[0].raw
+    counts = not names.preserves or _PRESERVE in element[0].raw
     return text if counts else text.strip()
 
 

@@ -56,7 +56,7 @@ def tokens(document: str, markup: Format) -> list[Token]:
     Raises `MarkupError`, and `UnreadableFileError` if there are more than `MAX_TOKENS`.
     """
     found: list[Token] = []
-    each = _joined_texts(_html_tokens(document)) if markup == "html" else xml_tokens(document)
+    each = _html_tokens(document) if markup == "html" else xml_tokens(document)
     for token in each:
         found.append(token)
         _check_number(len(found))
@@ -127,7 +127,9 @@ def _html_tokens(document: str) -> Iterator[Token]:
     end_of_tags = document.rfind(">") + 1
     starts = _Lexer(document[:end_of_tags]).starts
     starts.insert(0, (0, "opaque", "", True))  # </> at the beginning, which the parser leaves out
-    starts += [(end_of_tags, "text", "", True), (len(document), "text", "", True)]
+    if starts[-1][1] != "text":  # else the rest continues it
+        starts.append((end_of_tags, "text", "", True))
+    starts.append((len(document), "text", "", True))
     for (start, kind, name, translate), (end, *_) in pairwise(starts):
         raw = document[start:end]
         # A bogus comment stays in place, since browsers may find its end elsewhere.
@@ -152,7 +154,7 @@ def xml_tokens(document: str, *, max_depth: int | None = None) -> Iterator[Token
     first token if it is not well-formed, at an element nested deeper than `max_depth`.
     """
     depth = 0
-    for token in _joined_texts(_xml_tokens(document)):
+    for token in _xml_tokens(document):
         depth += (token.kind == "open") - (token.kind == "close")
         if max_depth is not None and depth > max_depth:
             raise MarkupError(f"elements are nested more than {max_depth} deep")
@@ -250,21 +252,6 @@ def _with_joined_text(encoded: bytes, starts: Sequence[int]) -> Iterator[tuple[i
             yield start, end
     if text_start is not None:
         yield text_start, starts[-1]
-
-
-def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:
-    pending: list[str] = []
-    for token in found:
-        check_abandoned()
-        if token.kind == "text":
-            pending.append(token.raw)
-            continue
-        if pending:
-            yield Token("text", "".join(pending))
-            pending = []
-        yield token
-    if pending:
-        yield Token("text", "".join(pending))
 
 
 def end_of_element(row: Sequence[Token], start: int) -> int:

@@ -8,7 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from app.errors import InvalidRequestError
-from app.languages.served import Language, Languages, language_name
+from app.languages.served import AUTO, Language, Languages, language_name
 from app.translation.answers import TranslateAnswer, Translation
 from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, Texts
 from app.wire.native.requests import TranslateRequest
@@ -174,19 +174,17 @@ class DeepLRequest(TranslationOptions):
 
         Raises `InvalidRequestError`.
         """
-        native = TranslateRequest.parse(
-            {
-                "text": self.text,
-                "source": self.source_lang or "auto",
-                "target": self.target_lang,
-                "format": self.tag_handling or "text",
-                "beam_size": 1 if self.model_type_used == "latency_optimized" else None,
-                "split_sentences": {"0": False, "1": True}.get(self.split_sentences, "nonewlines"),
-                "outline_detection": self.outline_detection,
-                "ignore_tags": self.ignore_tags,
-                "splitting_tags": self.splitting_tags,
-                "non_splitting_tags": self.non_splitting_tags,
-            }
+        native = TranslateRequest.of(
+            self.text,
+            self.source_lang or AUTO,
+            self.target_lang,
+            format=self.tag_handling or "text",
+            beam_size=1 if self.model_type_used == "latency_optimized" else None,
+            split_sentences={"0": False, "1": True}.get(self.split_sentences, "nonewlines"),
+            outline_detection=self.outline_detection,
+            ignore_tags=self.ignore_tags,
+            splitting_tags=self.splitting_tags,
+            non_splitting_tags=self.non_splitting_tags,
         )
         return native.model_copy(update={"glossary": dict(glossary)})
 

@@ -35,14 +35,8 @@ class ImmersiveRequest(LenientRequest):
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
-        return TranslateRequest.parse(
-            {
-                "text": self.text_list,
-                "source": self.source_lang or AUTO,
-                "target": self.target_lang,
-                "format": _format(self.text_list),
-            }
-        )
+        source, markup = self.source_lang or AUTO, _format(self.text_list)
+        return TranslateRequest.of(self.text_list, source, self.target_lang, format=markup)
 
     def answer(self, answer: TranslateAnswer) -> Any:
         return {
@@ -66,14 +60,8 @@ class KissRequest(LenientRequest):
         given = self.text if self.texts is None else self.texts
         if given is None:
             raise InvalidRequestError.at("/text", "Field required")
-        return TranslateRequest.parse(
-            {
-                "text": given,
-                "source": self.source or AUTO,
-                "target": self.target,
-                "format": _format([given] if isinstance(given, str) else given),
-            }
-        )
+        markup = _format([given] if isinstance(given, str) else given)
+        return TranslateRequest.of(given, self.source or AUTO, self.target, format=markup)
 
     def answer(self, answer: TranslateAnswer) -> Any:
         texts = [{"text": one.text, "src": one.source} for one in answer.translations]
@@ -103,9 +91,7 @@ class HcfyRequest(LenientRequest):
         targets = [_code(name, codes, "/destination") for name in self.destination]
         others = [one for one in targets if not source or not fits(one, source)]
         target = (others or targets)[0]
-        return TranslateRequest.parse(
-            {"text": self.text, "source": source or AUTO, "target": target}
-        )
+        return TranslateRequest.of(self.text, source or AUTO, target)
 
     def answer(self, answer: TranslateAnswer, names: Mapping[str, str]) -> Any:
         """Return the response; `names` are by code."""
@@ -148,14 +134,8 @@ class DeepLXRequest(LenientRequest):
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
-        return TranslateRequest.parse(
-            {
-                "text": self.text,
-                "source": self.source_lang or AUTO,
-                "target": self.target_lang,
-                "format": self.tag_handling or "text",
-            }
-        )
+        source, markup = self.source_lang or AUTO, self.tag_handling or "text"
+        return TranslateRequest.of(self.text, source, self.target_lang, format=markup)
 
     def answer(self, answer: TranslateAnswer) -> Any:
         translation = answer.translations[0]

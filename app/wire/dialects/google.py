@@ -32,14 +32,8 @@ class GoogleRequest(GoogleDetectRequest):
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
-        return TranslateRequest.parse(
-            {
-                "text": self.q,
-                "source": self.source or AUTO,
-                "target": self.target,
-                "format": self.format,
-            }
-        )
+        source = self.source or AUTO
+        return TranslateRequest.of(self.q, source, self.target, format=self.format)
 
 
 class GoogleLanguagesRequest(LenientRequest):
@@ -142,7 +136,7 @@ class WebRequest(LenientRequest):
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
-        return TranslateRequest.parse({"text": self.q, "source": self.sl, "target": self.tl})
+        return TranslateRequest.of(self.q, self.sl, self.tl)
 
     def single(self, answer: TranslateAnswer) -> Any:
         """Return the response of /translate_a/single: the texts as if they were sentences."""

@@ -97,16 +97,11 @@ class LibreTranslateRequest(_Request):
 
     def native(self) -> TranslateRequest:
         """Return the equivalent native request. Raises `InvalidRequestError`."""
-        return TranslateRequest.parse(
-            {
-                "text": self.q,
-                "source": self.source,
-                "target": self.target,
-                "format": self.format,
-                "alternatives": self.alternatives,
-                "beam_size": max(BEAM_SIZE, 1 + self.alternatives) if self.alternatives else None,
-            }
-        )
+        beam_size = max(BEAM_SIZE, 1 + self.alternatives) if self.alternatives else None
+        return TranslateRequest.of(
+            self.q, self.source, self.target,
+            format=self.format, alternatives=self.alternatives, beam_size=beam_size,
+        )  # fmt: skip
 
 
 class LibreTranslateDetectRequest(_Request):

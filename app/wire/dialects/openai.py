@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.errors import InvalidRequestError
-from app.languages.served import language_name, own_name
+from app.languages.served import AUTO, language_name, own_name
 from app.translation.answers import Event, TokenEvent, TranslateAnswer
 from app.wire.native.fields import LenientRequest
 from app.wire.native.requests import TranslateRequest
@@ -99,7 +99,7 @@ class ChatRequest(LenientRequest):
         target = self._target(instructions, targets) or prompt_target
         if target != prompt_target:
             text = texts[-1]
-        return TranslateRequest.parse({"text": text, "source": "auto", "target": target})
+        return TranslateRequest.of(text, AUTO, target)
 
     def _target(self, instructions: str, targets: Sequence[str]) -> str | None:
         prefix, _, code = self.model.partition("-")

@@ -114,6 +114,11 @@ class TranslateRequest(WireRequest):
     alignment: bool = Field(False, description="Link the words of source and translation.")
     stream: bool = Field(False, description="Answer as text/event-stream.")
 
+    @classmethod
+    def of(cls, text: object, source: str, target: str | None, **options: object) -> Self:
+        """Return the equivalent of another dialect's request. Raises `InvalidRequestError`."""
+        return cls.parse({"text": text, "source": source, "target": target, **options})
+
     def to_pipeline(self) -> TranslationRequest:
         """Return the request in the pipeline's terms; in markup, line breaks are spaces."""
         split: Split = "sentences" if self.split_sentences else "off"
