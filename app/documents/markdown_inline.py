@@ -80,7 +80,6 @@ class InlineReader:
         self._env = env
 
     def read(self, content: str) -> Inline:
-        """Return the marks of a paragraph."""
         marks: list[Mark] = []
         starts: list[int] = []
         escapes: dict[str, str] = {}
@@ -107,7 +106,6 @@ class InlineReader:
         return Inline(*_with_whole_links(content, marks, starts), escapes)
 
     def structure(self, content: str) -> Structure:
-        """Return the structure of a paragraph."""
         structure = Structure(Counter(), Counter())
         for token in self._tokens(content):
             if token.type not in ("text", "text_special", "softbreak"):

@@ -43,7 +43,6 @@ class PdfFile:
             raise UnreadableFileError("the PDF has no text; a scan needs text recognition first")
 
     def with_translations(self, answers: Sequence[Answer]) -> bytes:
-        """Return a text file."""
         return self._document.with_translations(answers).encode("utf-8", "replace")
 
 

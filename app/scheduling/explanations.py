@@ -59,11 +59,9 @@ class QueuedExplanations:
         return [log_probs for turn in scored for log_probs in turn]
 
     async def project(self, pair: IdPair, at: AttentionRow, caller: Caller) -> Projections:
-        """Run `Explanations.project`."""
         return await self._call(lambda engine: engine.project(*pair, at), _n_tokens(pair), caller)
 
     async def activations(self, pair: IdPair, at: LayerRow, caller: Caller) -> list[Activation]:
-        """Run `Explanations.activations`."""
         return await self._call(
             lambda engine: engine.activations(*pair, at), _n_tokens(pair), caller
         )

@@ -62,7 +62,6 @@ class SingleText:
         return self.written(answer)
 
     def written(self, answer: Answer) -> str:
-        """Return the document with this translation."""
         return answer.text
 
 

@@ -146,7 +146,6 @@ class StandIns:
 
     @property
     def text(self) -> str:
-        """The model's input."""
         return self.substitution.after
 
     def restore(

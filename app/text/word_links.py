@@ -23,7 +23,6 @@ class WordLink(NamedTuple):
     is_guess: bool = False
 
     def shifted(self, source: int, target: int) -> WordLink:
-        """Return the link with its spans shifted by numbers of code points."""
         return WordLink(self.source.shifted(source), self.target.shifted(target), self.is_guess)
 
 

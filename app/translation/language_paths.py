@@ -56,7 +56,6 @@ class PlannedStep:
         return Lease([model.slot for model in self.models], deadline)
 
     def with_model(self, model: ServedModel) -> Step:
-        """Return the step with its leased model."""
         return Step(model, model.reading(self.direction, self.options))
 
 
@@ -87,7 +86,6 @@ class LanguagePath:
 
     @property
     def pairs(self) -> str:
-        """Its directions, for error messages."""
         return " and ".join(f"{source} to {target}" for source, target in self.directions)
 
     def steps(self, options: TranslationOptions) -> list[PlannedStep]:

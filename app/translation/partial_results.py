@@ -132,11 +132,9 @@ class LiveSegment:
         return self.segment.options
 
     def agree(self, ids: Sequence[int]) -> None:
-        """Call `Segment.agree`, and send."""
         self.segment.agree(ids)
         self.text.send_if_next(self.segment)
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Call `Segment.settle`, and send."""
         self.segment.settle(hypotheses)
         self.text.send_if_next(self.segment)

@@ -125,7 +125,6 @@ class ServedModel(ModelProfile):
 
     @property
     def works(self) -> bool:
-        """Whether its engines run."""
         return self.scheduler.alive
 
     async def start(self) -> None:

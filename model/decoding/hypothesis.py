@@ -90,7 +90,6 @@ class SearchOptions:
 
     @property
     def traits(self) -> Traits:
-        """The traits of the rule."""
         return traits_of(self.rule)
 
     @property

@@ -93,7 +93,6 @@ class HuggingFaceRule:
 
     @property
     def traits(self) -> Traits:
-        """The rule's differences."""
         stopping: Stopping = "full" if self.early_stopping else "settled at present"
         return Traits(
             length_offset=0,
@@ -133,7 +132,6 @@ class MarianRule:
 
     @property
     def traits(self) -> Traits:
-        """The rule's differences."""
         return Traits(length_offset=0, at_limit="as it is", narrows=True, unk_id=self.unk_id)
 
 

@@ -82,11 +82,9 @@ class _TracedModel:
         self._log_probs = torch.zeros(0)
 
     def encode(self, source_ids: Tensor) -> Memory:
-        """Delegate to the model."""
         return self._model.encode(source_ids)
 
     def start(self, memory: Memory) -> _Cache:
-        """Delegate to the model."""
         return _Cache(self._model.start(memory), [0] * len(memory.states))
 
     def step(self, ids: Tensor, cache: _Cache) -> Tensor:

@@ -28,7 +28,6 @@ class EagerEngine(TorchExplanations):
 
     @property
     def info(self) -> EngineInfo:
-        """Which engine it is, device, precision and threads."""
         device, threads = str(self._model.device), torch.get_num_threads()
         return EngineInfo("reference", device, self._precision, threads)
 
@@ -39,11 +38,9 @@ class EagerEngine(TorchExplanations):
 
     @property
     def busy(self) -> bool:
-        """True while jobs are admitted and not finished."""
         return bool(self._searches)
 
     def can_admit(self, job: Job) -> bool:  # noqa: ARG002
-        """Whether there are few enough jobs."""
         return len(self._searches) < MAX_JOBS
 
     def admit(self, jobs: Sequence[Job]) -> None:
@@ -53,13 +50,11 @@ class EagerEngine(TorchExplanations):
         self._searches.join(jobs)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
-        """Drop jobs."""
         self._searches.cancel(set(job_ids))
         for job_id in job_ids:
             self._reported.pop(job_id, None)
 
     def progress(self) -> list[Progress]:
-        """Return the stable prefixes that have grown; see `Engine.progress`."""
         return grown(self._searches.prefixes(), self._reported)
 
     def interrupt(self) -> None:

@@ -78,7 +78,6 @@ class _Feed:
         return not self._paused and self._n_read - oldest < self._window
 
     def close(self, job_id: int) -> None:
-        """Record that a job has its outcome."""
         del self._open[job_id]
 
 
@@ -115,7 +114,6 @@ class _Station:
         return refused + finished
 
     def clear(self) -> None:
-        """Drop all jobs."""
         self._engine.cancel(list(self._inside))
 
 
@@ -158,7 +156,6 @@ class _Worker(threading.Thread):
         self._engine.interrupt()
 
     def run(self) -> None:
-        """Run jobs until the end is requested."""
         try:
             try:
                 while self._receive():

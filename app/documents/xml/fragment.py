@@ -73,7 +73,6 @@ class Fragment:
         self.tagged = [tagged for part in parts for tagged in part.tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """Return the fragment with a translation of each text."""
         content, *aside = translated([self._content, *self._aside], answers)
         return _ASIDE.sub(lambda match: aside[int(match[1])], content)
 

@@ -31,7 +31,6 @@ class Element:
     children: Sequence[Element] = ()
 
     def add(self, child: Element) -> None:
-        """Add a child behind the others."""
         if isinstance(self.children, list):
             self.children.append(child)
         else:  # most elements have none, and an empty list takes as much as the element

@@ -70,7 +70,6 @@ class Rendering:
 
     @property
     def text(self) -> str:
-        """The text that replaces the source."""
         return self.substitution.after
 
 
@@ -171,7 +170,6 @@ class Segment:
 
     @property
     def best(self) -> Hypothesis:
-        """The hypothesis of the first rendering."""
         return self.renderings[0].hypothesis
 
     def ranked(self, rank: int) -> Rendering:

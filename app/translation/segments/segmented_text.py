@@ -129,7 +129,6 @@ class SegmentedText:
 
     @property
     def n_answers(self) -> int:
-        """Number of ranks."""
         return max((len(segment.renderings) for segment in self.segments), default=1)
 
     def score(self, rank: int = 0) -> float:
@@ -142,7 +141,6 @@ class SegmentedText:
 
     @property
     def log_probs(self) -> list[float]:
-        """Log-probabilities of all tokens of the best translation."""
         return [one for segment in self.segments for one in segment.best.log_probs]
 
     @property

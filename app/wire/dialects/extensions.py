@@ -34,7 +34,6 @@ class ImmersiveRequest(LenientRequest):
     text_list: Texts
 
     def native(self) -> TranslateRequest:
-        """Return the equivalent native request. Raises `InvalidRequestError`."""
         source, markup = self.source_lang or AUTO, _format(self.text_list)
         return TranslateRequest.of(self.text_list, source, self.target_lang, format=markup)
 
@@ -56,7 +55,6 @@ class KissRequest(LenientRequest):
     target: LanguageCode = Field(alias="to")
 
     def native(self) -> TranslateRequest:
-        """Return the equivalent native request. Raises `InvalidRequestError`."""
         given = self.text if self.texts is None else self.texts
         if given is None:
             raise InvalidRequestError.at("/text", "Field required")
@@ -94,7 +92,6 @@ class HcfyRequest(LenientRequest):
         return TranslateRequest.of(self.text, source or AUTO, target)
 
     def answer(self, answer: TranslateAnswer, names: Mapping[str, str]) -> Any:
-        """Return the response; `names` are by code."""
         translation = answer.translations[0]
         source, target = translation.source, translation.target
         return {
@@ -133,7 +130,6 @@ class DeepLXRequest(LenientRequest):
     tag_handling: Literal["", "html", "xml"] = ""
 
     def native(self) -> TranslateRequest:
-        """Return the equivalent native request. Raises `InvalidRequestError`."""
         source, markup = self.source_lang or AUTO, self.tag_handling or "text"
         return TranslateRequest.of(self.text, source, self.target_lang, format=markup)
 

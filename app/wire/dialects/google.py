@@ -31,7 +31,6 @@ class GoogleRequest(GoogleDetectRequest):
     format: Literal["html", "text"] = "html"
 
     def native(self) -> TranslateRequest:
-        """Return the equivalent native request. Raises `InvalidRequestError`."""
         source = self.source or AUTO
         return TranslateRequest.of(self.q, source, self.target, format=self.format)
 
@@ -135,7 +134,6 @@ class WebRequest(LenientRequest):
     dj: str = Field("0", description="1: an object with names instead of lists.")
 
     def native(self) -> TranslateRequest:
-        """Return the equivalent native request. Raises `InvalidRequestError`."""
         return TranslateRequest.of(self.q, self.sl, self.tl)
 
     def single(self, answer: TranslateAnswer) -> Any:

@@ -96,7 +96,6 @@ class LibreTranslateRequest(_Request):
     )
 
     def native(self) -> TranslateRequest:
-        """Return the equivalent native request. Raises `InvalidRequestError`."""
         beam_size = max(BEAM_SIZE, 1 + self.alternatives) if self.alternatives else None
         return TranslateRequest.of(
             self.q, self.source, self.target,

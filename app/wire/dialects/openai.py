@@ -168,16 +168,13 @@ class Chat:
     )
 
     def answer(self, answer: TranslateAnswer) -> Any:
-        """Return the response."""
         message = {"role": "assistant", "content": answer.translations[0].text}
         return self._object("chat.completion", {"message": message}, "stop") | _usage(answer)
 
     def event(self, event: Event) -> bytes:
-        """Write a part of a stream."""
         return self._chunk({"content": event.text}) if isinstance(event, TokenEvent) else b""
 
     async def done(self, answer: TranslateAnswer) -> bytes:
-        """Write the end of a stream."""
         end = self._chunk({}, "stop")
         if self.with_usage:
             empty = self._object(_CHUNK, {}, None) | {"choices": []}

@@ -46,7 +46,6 @@ class _States:
         self.record_row(sublayer, name, rows[self._row, : width or self._shape.d_model])
 
     def record_row(self, sublayer: str, name: str, vector: Floats) -> None:
-        """Record a vector."""
         if self.is_recording:
             self.found.append(Activation(sublayer, name, vector.copy()))
 

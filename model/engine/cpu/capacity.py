@@ -65,20 +65,16 @@ class Capacity:
         self.clear()
 
     def clear(self) -> None:
-        """Release everything."""
         self._used = np.zeros(3, np.int64)
 
     def fits(self, jobs: Sequence[Job]) -> bool:
-        """Whether the jobs fit beside the reserved ones."""
         needed = sum(map(self._needs, jobs), self._used)
         return bool((needed <= (MAX_SENTENCES, MAX_ROWS, self.n_pages)).all())
 
     def reserve(self, job: Job) -> None:
-        """Reserve the job's worst case."""
         self._used = self._used + self._needs(job)
 
     def release(self, job: Job) -> None:
-        """Release what was reserved for the job."""
         self._used = self._used - self._needs(job)
 
     def _needs(self, job: Job) -> NDArray[np.int64]:

@@ -66,7 +66,6 @@ class CpuEngine(CpuExplanations):
 
     @property
     def info(self) -> EngineInfo:
-        """Which engine it is, device, precision and threads."""
         int8 = self._weights.output.weight.dtype == np.uint8
         return EngineInfo("cpu", "cpu", "int8" if int8 else "float32", 1)
 
@@ -84,11 +83,9 @@ class CpuEngine(CpuExplanations):
 
     @property
     def busy(self) -> bool:
-        """True while jobs are admitted and neither finished nor cancelled."""
         return bool(self._in_slot or self._waiting)
 
     def can_admit(self, job: Job) -> bool:
-        """Whether the job fits beside those present; see `Engine.can_admit`."""
         return not self.busy or self._capacity.fits([job])
 
     def admit(self, jobs: Sequence[Job]) -> None:
@@ -104,7 +101,6 @@ class CpuEngine(CpuExplanations):
         self._helper.set_busy(self.busy)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
-        """Drop jobs, waiting or in flight."""
         dropped = set(job_ids)
         for job in [job for job in self._waiting if job.id in dropped]:
             self._waiting.remove(job)
@@ -118,7 +114,6 @@ class CpuEngine(CpuExplanations):
         self._interrupted[0] = 1
 
     def progress(self) -> list[Progress]:
-        """Return the stable prefixes that have grown; see `Engine.progress`."""
         slots, pages, eos_id = self._slots, self._pages, self._config.eos_id
         prefixes = (
             (job.id, stable_prefix(slots, slot, pages, eos_id))
@@ -159,7 +154,6 @@ class CpuEngine(CpuExplanations):
             self._interrupted[0] = 0  # later interrupts apply to the next step
 
     def _join(self) -> NewSentences:
-        """Assign slots to waiting jobs."""
         jobs = list(self._waiting)
         self._waiting.clear()
         slots = [self._enter(job) for job in jobs]

@@ -77,7 +77,6 @@ class CpuExplanations:
     def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> Floats:
-        """Attention weights [layers, heads, T, S]; see `Explanations.explain`."""
         check_pair(source_ids, target_ids, self._config)
         pair, weights = (source_ids, target_ids), self._weights
         if kind == "encoder":
@@ -89,7 +88,6 @@ class CpuExplanations:
         return of_self if kind == "decoder" else of_cross
 
     def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[Floats]:
-        """Log-probabilities [T] of given targets' tokens; see `Explanations.score`."""
         for pair in pairs:
             check_pair(*pair, self._config)
         n_rows = len(self._work.x)
@@ -154,7 +152,6 @@ class CpuExplanations:
     def activations(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: LayerRow
     ) -> list[Activation]:
-        """The vectors of one position in one layer; see `Explanations.activations`."""
         check_pair(source_ids, target_ids, self._config)
         if at.stack == "encoder":
             return encoder_activations(self._config, self._weights, self._work, source_ids, at)

@@ -35,7 +35,6 @@ class BusyEngines:
         self._lock = threading.Lock()
 
     def set(self, number: int, *, busy: bool) -> None:
-        """Record whether an engine has work."""
         with self._lock:
             if busy:
                 self._numbers.add(number)
@@ -68,7 +67,6 @@ class HelperThread:
         weakref.finalize(engine, _end, self._number, self._call, self._ended)
 
     def set_busy(self, busy: bool) -> None:
-        """Record whether the engine has work."""
         BUSY_ENGINES.set(self._number, busy=busy)
 
     def attach(self, scratch: Scratch) -> None:

@@ -39,7 +39,6 @@ class _Row:
         self._row = row
 
     def add(self, sublayer: str, name: str, states: Tensor) -> None:
-        """Add the row of states [1, T, N]."""
         vector = states[0, self._row].float().cpu().numpy()
         self.found.append(Activation(sublayer, name, vector))
 

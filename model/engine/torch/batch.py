@@ -76,7 +76,6 @@ class Batch:
 
     @property
     def n_bytes(self) -> int:
-        """Memory on the device."""
         return self._state.n_bytes
 
     def prepare(self, options: SearchOptions) -> None:
@@ -163,7 +162,6 @@ class Batch:
         return self._encode(group[:middle]) + self._encode(group[middle:])
 
     def cancel(self, job_ids: set[int]) -> None:
-        """Drop jobs."""
         for slot in [slot for slot, job in self._slots.jobs.items() if job.id in job_ids]:
             self._leave(slot)
 

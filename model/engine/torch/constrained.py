@@ -56,7 +56,6 @@ class ReferenceSearches:
 
     @property
     def jobs(self) -> list[Job]:
-        """Jobs in flight."""
         return [search.job for search in self._searches.values()]
 
     def join(self, jobs: Sequence[Job]) -> None:
@@ -65,12 +64,10 @@ class ReferenceSearches:
             self._searches[job.id] = _Search(job, self._model, self._edges)
 
     def cancel(self, job_ids: set[int]) -> None:
-        """Drop jobs."""
         for job_id in job_ids & self._searches.keys():
             del self._searches[job_id]
 
     def clear(self) -> None:
-        """Drop all jobs."""
         self._searches.clear()
 
     def advance(self) -> tuple[list[Finished], list[Job]]:

@@ -27,7 +27,6 @@ class NewSentence(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """Source tokens."""
         return len(self.job.source_ids)
 
 

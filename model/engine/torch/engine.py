@@ -96,7 +96,6 @@ class TorchEngine(TorchExplanations):
 
     @property
     def info(self) -> EngineInfo:
-        """Which engine it is, device, precision and threads."""
         threads = torch.get_num_threads() if self._device.type == "cpu" else 1
         return EngineInfo("torch", str(self._device), self._precision, threads)
 
@@ -107,7 +106,6 @@ class TorchEngine(TorchExplanations):
 
     @property
     def busy(self) -> bool:
-        """True while jobs are admitted and neither finished nor cancelled."""
         return bool(self._capacity)
 
     @property
@@ -119,7 +117,6 @@ class TorchEngine(TorchExplanations):
         return sum(map(len, self._parts))
 
     def can_admit(self, job: Job) -> bool:
-        """Whether the job fits beside those present; see `Engine.can_admit`."""
         if not self.busy:
             return True
         return len(self._capacity) < self._ceiling and self._capacity.fits(job)
@@ -136,7 +133,6 @@ class TorchEngine(TorchExplanations):
             self._waiting.append(replace(job, options=replace(job.options, shortlist=None)))
 
     def cancel(self, job_ids: Sequence[int]) -> None:
-        """Drop jobs, waiting or in flight."""
         dropped = set(job_ids)
         self._waiting = deque(job for job in self._waiting if job.id not in dropped)
         for part in self._parts:
@@ -153,7 +149,6 @@ class TorchEngine(TorchExplanations):
         self._interrupted = True
 
     def progress(self) -> list[Progress]:
-        """Return the stable prefixes that have grown; see `Engine.progress`."""
         prefixes = itertools.chain.from_iterable(part.prefixes() for part in self._parts)
         return grown(prefixes, self._reported)
 

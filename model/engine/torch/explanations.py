@@ -44,7 +44,6 @@ class TorchExplanations:
     def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> NDArray[np.float32]:
-        """Attention weights [layers, heads, T, S]; see `Explanations.explain`."""
         model = self._model
         check_pair(source_ids, target_ids, model.config)
         record = AttentionRecord()
@@ -59,7 +58,6 @@ class TorchExplanations:
 
     @torch.inference_mode()
     def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
-        """Log-probabilities [T] of given targets' tokens; see `Explanations.score`."""
         return [self._score(*pair, options) for pair in pairs]
 
     def _score(
@@ -81,7 +79,6 @@ class TorchExplanations:
     def project(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
-        """The vectors of one attention; see `Explanations.project`."""
         kind, layer, row = at
         if kind == "encoder":
             attention = list(self._model.encoder.layers)[layer].self_attention
@@ -110,7 +107,6 @@ class TorchExplanations:
     def activations(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: LayerRow
     ) -> list[Activation]:
-        """The vectors of one position in one layer; see `Explanations.activations`."""
         check_pair(source_ids, target_ids, self._model.config)
         return activations(self._model, (source_ids, target_ids), at)
 

@@ -49,7 +49,6 @@ class Report(NamedTuple):
     chosen: NDArray[np.int32]
 
     def of_slots(self, slots: NDArray[np.intp]) -> Report:
-        """Return the rows of some slots."""
         columns: tuple[NDArray[Any], ...] = self
         return Report._make(column[slots] for column in columns)
 

@@ -72,22 +72,18 @@ class Capacity:
         return len(self._jobs)
 
     def fits(self, job: Job) -> bool:
-        """Whether a job fits beside those present."""
         needs = [*self._jobs.values(), self._needs(job)]
         n_tokens = len(needs) * max(n_source for n_source, _ in needs)
         n_rows = sum(width for _, width in needs)
         return n_tokens <= self._max_tokens and n_rows <= self._max_rows
 
     def reserve(self, job: Job) -> None:
-        """Count a job."""
         self._jobs[job.id] = self._needs(job)
 
     def release(self, job_id: int) -> None:
-        """Stop counting a job, if it is present."""
         self._jobs.pop(job_id, None)
 
     def clear(self) -> None:
-        """Stop counting all jobs."""
         self._jobs.clear()
 
     def _needs(self, job: Job) -> tuple[int, int]:
@@ -108,7 +104,6 @@ class Slots:
 
     @property
     def free(self) -> list[int]:
-        """The slots without a job."""
         return [slot for slot in range(self._n) if slot not in self.jobs]
 
     @property
@@ -117,12 +112,10 @@ class Slots:
         return bucket(max(self.jobs) + 1, self._n)
 
     def occupy(self, slot: int, job: Job) -> None:
-        """Assign a free slot to a job."""
         self.vacated.discard(slot)
         self.jobs[slot] = job
 
     def vacate(self, slot: int) -> Job:
-        """Free the slot of a job, which is returned."""
         self.vacated.add(slot)
         return self.jobs.pop(slot)
 

@@ -59,7 +59,6 @@ class State:
         dtype: torch.dtype,
         device: torch.device,
     ) -> State:
-        """Return a state in which every slot is empty."""
         n, k, t, s = sizes.slots, sizes.beam, sizes.target, sizes.source
         layers, width = range(config.n_decoder_layers), 2 * config.d_model
 
@@ -90,7 +89,6 @@ class State:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of all tensors."""
         return sum(tensor.nbytes for tensor in self.tensors())
 
     def copy_from(self, other: State) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from app.text.cldr import SPACES, scale_words, unit_symbols, unit_words, year_word
 from app.text.facts.quantities.currencies import currency_codes, currency_words
@@ -11,9 +11,6 @@ from app.text.facts.quantities.number_words import knows_words_of
 from app.text.facts.quantities.slang_money import is_other_thing
 from app.text.scripts import FEW_SPACES
 from model.text.language_codes import primary_language
-
-if TYPE_CHECKING:
-    pass
 
 _ABBREVIATED_SCALES: dict[str, dict[str, int]] = {
     "en": {"k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "tn": 12},
@@ -28,7 +25,6 @@ _THOUSANDS = {
     "zh": {"百": 2, "千": 3, "百万": 6, "百萬": 6, "千万": 7, "千萬": 7, "十亿": 9, "十億": 9},
 }
 """Scales below the next power of 10,000, which CLDR's short forms leave to the number."""
-
 
 _MANY = ("en", "fr", "de", "es", "it", "pt", "nl", "ru")
 """Languages whose words for large numbers may stand in one that CLDR does not have."""

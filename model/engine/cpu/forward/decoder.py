@@ -39,7 +39,6 @@ class NewSentences(NamedTuple):
 
     @classmethod
     def of(cls, sources: Sequence[Sequence[int]], slots: Sequence[int]) -> NewSentences:
-        """Return sentences for slots; there may be none."""
         ids = np.array(list(itertools.chain.from_iterable(sources)), np.int64)
         bounds = np.array([0, *itertools.accumulate(map(len, sources))], np.int64)
         return cls(ids, bounds, np.array(slots, np.int64))

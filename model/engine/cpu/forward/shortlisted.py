@@ -31,7 +31,6 @@ class OutputColumns(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Their memory."""
         return sum(one.nbytes for one in (self.ids, *self.columns[:3]))
 
     @property
