@@ -125,8 +125,8 @@ def new_markdown() -> MarkdownIt:
     [reference] = [rule for rule in blocks.__rules__ if rule.name == "reference"]
     blocks.at("reference", _except_footnotes(reference.fn))
     blocks.before("reference", "note", _starts_footnote, {"alt": ["paragraph", "reference"]})
-    ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    blocks.before("table", "foreign", _skips_foreign_line, ends)
+    ended = ["paragraph", "reference", "blockquote", "list"]
+    blocks.before("table", "foreign", _skips_foreign_line, {"alt": ended})
     ruler = markdown.inline.ruler
     for rule in list(ruler.__rules__):
         if rule.name not in ("text", "linkify"):

@@ -14,6 +14,9 @@ from app.text.markup.document import MarkupDocument, MarkupOptions
 from app.text.markup.tokens import Token, end_of_element
 
 _ASIDE = re.compile(r'<_(\d+)(?: translate="no">_</_\1>|/>)')
+_SPACE = "&#0032;"
+"""Replaces an element that stands for a space, so that it follows the words like a reference."""
+
 _PROTECTED = re.compile(r"""\bmtype\s*=\s*["']protected["']""")
 
 
@@ -25,12 +28,14 @@ class Vocabulary(Names):
     breaks  elements that end a text
     copied  elements in which nothing is translated
     fields  the prefix of other elements that count as a word if they have text
+    space   an element that stands for a space, as Word writes it at the end of a span
     """
 
     inline: frozenset[str] = frozenset()
     breaks: frozenset[str] = frozenset()
     copied: frozenset[str] = frozenset()
     fields: str | None = None
+    space: str | None = None
 
 
 def marked_paragraphs(tokens: Iterable[Token], names: Vocabulary) -> Parts:
@@ -60,10 +65,11 @@ class Fragment:
     The row is emptied: tokens take 40 times the memory of the XML, which is parsed again.
     """
 
-    __slots__ = ("_aside", "_content", "tagged", "texts")
+    __slots__ = ("_aside", "_content", "_space", "tagged", "texts")
 
     def __init__(self, row: list[Token], names: Vocabulary, levels: int = MAX_NESTED) -> None:
         self._aside: list[Parts] = []
+        self._space = f"<{names.space}/>" if names.space else _SPACE
         xml = "".join(self._lifted(row, names, levels))
         row.clear()
         options = MarkupOptions(splitting=names.breaks, outline=False)
@@ -74,14 +80,22 @@ class Fragment:
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         content, *aside = translated([self._content, *self._aside], answers)
+        content = content.replace(_SPACE, self._space)
         return _ASIDE.sub(lambda match: aside[int(match[1])], content)
 
     def _lifted(self, row: Sequence[Token], names: Vocabulary, levels: int) -> Iterator[str]:
         """Yield the XML with a numbered element for each that is set aside."""
         within = names.inline | names.breaks
         at = 0
+        before = " "
         while at < len(row):
             token = row[at]
+            before = token.raw if token.kind == "text" else before
+            if token.raw == self._space and not before[-1].isspace():
+                yield _SPACE
+                before = " "
+                at += 1
+                continue
             is_protected = not token.translate or _PROTECTED.search(token.raw)
             if token.kind == "open" and (token.name not in within or is_protected):
                 end = end_of_element(row, at)

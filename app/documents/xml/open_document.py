@@ -12,6 +12,7 @@ _NAMES = Vocabulary(
     breaks=frozenset({"text:tab", "text:line-break"}),
     copied=frozenset({"text:tracked-changes", "office:annotation"}),
     fields="text:",
+    space="text:s",
 )
 
 

@@ -24,6 +24,19 @@ def test_paragraphs_notes_and_boxes_are_translated_and_all_else_stays(suffix: st
     assert written == "".join(expected)
 
 
+def test_an_element_for_a_space_separates_words() -> None:
+    """Word ends spans with it; LibreOffice writes it behind a space."""
+    xml = (
+        "<a><text:p><text:s/>See <text:span>figure 5.<text:s/></text:span>"
+        "<text:span>The</text:span><text:s/>old <text:s/>cat</text:p></a>"
+    )
+    opened = FORMATS[".odt"].open(sample_archive(".odt", text=xml))
+    assert opened.texts == ["See figure 5. The old cat"]
+    written = part(uppercased(opened), "content.xml")
+    spaced = re.sub("<[^>]*>", "", written.replace("<text:s/>", " "))
+    assert " ".join(spaced.split()) == "SEE FIGURE 5. THE OLD CAT"
+
+
 def test_headers_and_footers_are_translated() -> None:
     styles = "<s><style:header><text:p>a header</text:p></style:header></s>"
     data = sample_archive(".odt", **{"styles.xml": styles})
