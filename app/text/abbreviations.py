@@ -19,17 +19,19 @@ _WORDS = {
     jhrl Kap kfm Kfm kgl Kl Konv Kop Mind Msp mtl möbl näml Obj od Okt p.Adr Pfd Phys Prot Proz Qu
     Reg.-Bez Rel röm röm.-kath schles Schr schweiz schwäb Sek Spezif südd Tel Temp tägl Tägl Urspr
     Ursprüngl Verf verh verw Wg z.Hd Ztr zzgl österr""",
-    "en": "Abs Approx Diff Est Fn Lt.Cdr Mgr Misc Ms Num Phys Sq Var",
+    "en": """Abs Approx Ch Diff Eds Eq Eqs Est Figs Fn Lt.Cdr Mgr Misc Mmes Ms Num Phys Sq Var Vol
+    Vols""",
     "es": """afma afmas afmos aprox bol cf cfr Col Comm Cía depto deptos Desc Desv dptos Drs dtor Dª
     Dña ed Em Emm ene Exc Excma Excmas Excmos Exma Exmas Exmo Exmos Fabric feb FF.CC figs Fr fund
     Id Ilma Ilmas Ilmo Ilmos JJ.OO Lcda Lda licda licdo Ltdo Mons Mr Mrs ms mss mtro ntra ntro Rdo
     Rdos Rev RR.HH Rvdmo Rvdmos Rvdo Rvdos sras Sras srs Srtas ss SS.AA SS.MM Trab trad Var Vda""",
     "fr": """acoust adr anc anon ap append apr aux av avr bd broch bull cam categ coll collab Comm
     Desc dest dict dim Dr déc encycl exempl févr gouv graph hôp ill illustr imm imprim indus janv Jr
-    juil lun mar niv nov oct Op Pr Prof réf sam St Ste symb synth syst ven édit équiv éval""",
+    juil lun Lt mar Mgr Mlle Mlles Mme Mmes niv nov oct Op Pr Prof réf sam St Ste symb synth syst
+    ven édit équiv éval""",
     "it": "div Liv mitt pag sez tab ver",
-    "nl": "mevr Mevr",
-    "pl": "dr św Św",
+    "nl": "ds mevr Mevr mw Mw",
+    "pl": "dr gen im inż ks mgr płk prof św Św",
     "pt": """abr abrev aer ago agric Alm anat ap apart apt arit arqueol arquit astron autom aux Av
     biogr bras cap caps cat cf comp compl cont contab créd cx círc cód des desc dez dipl Dir dir
     div déb ed educ elem eletr eletrôn end esp Est Exma fasc fem fev ff fil filos fisiol fl fot Fr
@@ -37,8 +39,11 @@ _WORDS = {
     mat matem mov máq méd mús neol nov náut obs odont odontol org organiz out pal Pe pol port pp pq
     prod profa pron próx psicol pág quím ref rel relat rod set sociol Sta sup séc símb tec tecnol
     tel trad transp univ vol álg índ""",
-    "ru": "авг апр дек нояб окт отд сент февр янв",
+    "ru": "авг апр дек им нояб окт отд св сент февр янв",
 }
+_TITLES = "Tel डॉ डा प्रो प्रा पं श्री ডা ড মো திரு டாக்டர் డా శ్రీ ಡಾ ಶ್ರೀ ഡോ ડૉ ડો શ્રી ਡਾ ดร"
+"""Of all languages, and in scripts without capitals."""
+
 _LONGEST = 40
 """Code points before the end of a sentence that are searched for an abbreviation."""
 
@@ -108,4 +113,4 @@ def ends_within(text: str, sentence: Span) -> Iterator[int]:
 
 @cache
 def _words(language: str) -> frozenset[str]:
-    return frozenset(("Tel", *_WORDS.get(language, "").split()))
+    return frozenset(f"{_TITLES} {_WORDS.get(language, '')}".split())

@@ -89,9 +89,10 @@ _MORE_SYMBOLS = {
     "length-yard": "yds", "mass-gram": "gr", "mass-pound": "lbs", "mass-microgram": "µg",
     "digital-kilobyte": "KB", "digital-megabit": "Mbit/s Mbps Mb/s",
     "digital-gigabit": "Gbit/s Gbps Gb/s", "temperature-celsius": "℃",
-    "temperature-fahrenheit": "℉", "digital-megabyte": "Mo",
-    "speed-kilometer-per-hour": "kmh kph", "duration-hour": "hrs h", "duration-minute": "min mn",
-    "duration-second": "s sec", "length-meter": "m", "length-micrometer": "µm",
+    "temperature-fahrenheit": "℉", "digital-megabyte": "Mo", "digital-petabyte": "Po",
+    "speed-kilometer-per-hour": "kmh kph", "duration-hour": "hrs h",
+    "duration-minute": "min mn Min", "duration-second": "s sec",
+    "length-meter": "m", "length-micrometer": "µm",
 }  # fmt: skip
 """Symbols that people write and CLDR does not."""
 

@@ -20,7 +20,7 @@ from app.text.facts.quantities.number_words import (
     spelt_out,
     words_of,
 )
-from app.text.facts.ranks import FIRST_OF_NAME, is_roman, roman_numerals, same_ordinals
+from app.text.facts.ranks import FIRST_OF_NAME, RAISED, is_roman, roman_numerals, same_ordinals
 from app.text.facts.relations import same_bounds, same_ratios
 from app.text.facts.spelt import (
     MIN_IN_WORDS,
@@ -57,6 +57,7 @@ _TRANSLATED_NAME = re.compile(
 @remembered
 def may_have_facts(text: str, language: str) -> bool:
     """Whether a text has anything that `fact_faults` compares."""
+    text = text.translate(RAISED)
     if _has_signs(text, language):
         return True
     if not says_number(text, language):
@@ -73,7 +74,7 @@ def fact_faults(source: str, translation: str, languages: tuple[str, str]) -> tu
 
     languages  codes of both texts
     """
-    return tuple(_faults(source, translation, languages))
+    return tuple(_faults(source.translate(RAISED), translation.translate(RAISED), languages))
 
 
 def _faults(source: str, translation: str, languages: tuple[str, str]) -> Iterator[FactFault]:

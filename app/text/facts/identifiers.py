@@ -1,4 +1,4 @@
-"""Finds telephone numbers and identifiers, which are copied in every language.
+"""Finds telephone numbers, identifiers and coordinates, which are copied in every language.
 
 Telephone numbers are validated by `phonenumbers`, numbers in groups of three by their check digit.
 Other digits are an identifier if amounts are not written like them: mixed with letters, in groups
@@ -45,6 +45,16 @@ _DOTTED_TIME = re.compile(
 )
 """A time of day or a price. Readers understand either as it is written."""
 
+_DEGREES_OR_INCHES = re.compile(
+    rf"(?<!\w)\d{{1,3}}°[{SPACES}]?\d\d?['’′]"
+    rf"(?:[{SPACES}]?\d\d?(?:[.,]\d+)?(?:[\"”″]|''))?[{SPACES}]?[NSEWO]\b"
+    rf"|(?<![\w.])-?\d{{1,3}}\.\d{{4,}},[ ]?-?\d{{1,3}}\.\d{{4,}}(?![.\d])"
+    r"|(?P<inches>(?<![\w.,'’/-])(?:\d['’′][ ]?)?\d{1,4}(?:[.,]\d\d?)?(?:(?:[ -]?\d)?/\d{1,2})?"
+    r"\"(?![\w\"]))"
+    r"|[\"\n]"
+)
+"""Coordinates, lengths in feet and inches, and the other quotation marks and lines."""
+
 _LABELLED = re.compile(
     r"(?:№|\bn[o°º]\.?|#|\b(?:number|numéro|code|order|commande|ref(?:erence)?|réf(?:érence)?|ticket"
     r"|serial|série|invoice|facture|dossier|case|account|compte|tracking|suivi|colis|parcel|pin"
@@ -79,7 +89,11 @@ MIN_UNGROUPED = 8
 
 def find_identifiers(text: str, language: str) -> Iterator[Span]:
     """Yield the spans of telephone numbers and identifiers, in order and disjoint."""
-    found = [*_of_digits(text, language), *_of_letters_and_digits(text)]
+    found = [
+        *_of_digits(text, language),
+        *_of_letters_and_digits(text),
+        *_of_degrees_and_inches(text),
+    ]
     found.sort(key=lambda span: (span.start, -span.end))
     end = 0
     for span in found:
@@ -115,6 +129,16 @@ def _of_digits(text: str, language: str) -> Iterator[Span]:
         number = re.compile(r"(?:\d{4,}|\d{3}-\d{3})(?![\w.,-]\d|\w)").match(text, match.end())
         if number:
             yield Span(*number.span())
+
+
+def _of_degrees_and_inches(text: str) -> Iterator[Span]:
+    """Yield coordinates, and lengths in inches where no quotation of the line is open."""
+    is_open = False
+    for match in _DEGREES_OR_INCHES.finditer(text):
+        if len(match[0]) > 1 and not (match["inches"] and is_open):
+            yield Span(*match.span())
+        else:
+            is_open = match[0][-1] == '"' and not is_open
 
 
 def _is_identifier(written: str, digits: str) -> bool:

@@ -39,7 +39,7 @@ _MYRIADS = re.compile(
 _DECADE = re.compile(r"(?:[12]\d)?\d0(?=['’]?s\b)")
 _DOTTED_TIME = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _ROUND_THE_CLOCK = re.compile(
-    rf"(?<=\d)([{SPACES}]?h(?:eures?|ours?)?)(?:[{SPACES}]?/[{SPACES}]?| sur )24\b"
+    rf"\b(24|7)([{SPACES}]?(?:h(?:eures?|ours?)?|j(?:ours?)?))(?:[{SPACES}]?/[{SPACES}]?| sur )\1\b"
 )
 _BEFORE_TIME = re.compile(
     r"(?:\b(?:at|by|until|till?|from|to|before|after|around|about|since|between|and|or|à|vers|avant"
@@ -169,8 +169,8 @@ def _in_words(text: str, language: str, *, is_strict: bool) -> Iterator[Quantity
 def _in_digits(
     text: str, language: str, *, halves_known: bool, is_strict: bool
 ) -> Iterator[Quantity]:
-    if "24" in text:
-        text = _ROUND_THE_CLOCK.sub(r"\1", text)
+    if "7" in text or "24" in text:
+        text = _ROUND_THE_CLOCK.sub(r"\1\2", text)
     at = 0
     commas = commas_of(primary_language(language), is_strict=is_strict)
     may_be_late = names_late_part(text)

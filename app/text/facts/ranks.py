@@ -8,7 +8,7 @@ from model.text.language_codes import primary_language
 
 _ROMAN = re.compile(
     r"\b(?=[IVXLC])(?![LC]e\b)(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
-    r"(?=(?:e|er|i?ème|st|nd|rd|th)?\b)"
+    r"(?=(?P<ending>e|er|re|i?ème|st|nd|rd|th)?\b)"
 )
 FIRST_OF_NAME = re.compile(
     r"\b(?:Emperor|King|Queen|Pope|Tsar|Albert|Alexander|Charles|Edward|Elizabeth|Ferdinand|Francis"
@@ -16,6 +16,9 @@ FIRST_OF_NAME = re.compile(
     r"[ ]I(?=[ ,.])(?![ ](?:am|have|do|know|think|saw|like|love)\b)"
 )
 """A ruler who is the first of a name in English, where `I` is a pronoun, too."""
+
+RAISED = str.maketrans("ᵉʳˢᵗⁿᵈʰ", "erstndh")
+"""Letters of raised endings: `XIXᵉ`."""
 
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 
@@ -34,9 +37,9 @@ def ordinals_in_words(text: str, language: str) -> Iterator[int]:
 
 
 def roman_numerals(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the Roman numerals below 100 but `I`, which is a pronoun, with their values."""
+    """Yield the Roman numerals below 100 with their values, but `I`, a pronoun, only in `Ier`."""
     for roman in _ROMAN.finditer(text):
-        if roman[0] not in ("", "I"):
+        if roman[0] and (roman[0] != "I" or roman["ending"]):
             yield roman[0], _roman_value(roman[0])
 
 
@@ -58,7 +61,7 @@ _WRITTEN = {
     ),
     "fr": re.compile(
         r"(?<![\w.,])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d{1,4})"
-        r"(?:er|re|ère|nde?|(?:i?[eè]m)?e|ᵉ)s?\b",
+        r"(?:er|re|ère|nde?|(?:i?[eè]m)?e)s?\b",
         re.IGNORECASE,
     ),
 }

@@ -34,7 +34,7 @@ _SIDES = {
 
 _OTHERWISE = re.compile(r"%|per ?cent|pour cent|\bhalf\b|moitié|\bdemi|\bother\b", re.IGNORECASE)
 _DIGITS = re.compile(
-    rf"(?<![\w.,/-])(?:\d{{1,3}}(?:[,{SPACES}]\d{{3}})+|\d{{1,4}}(?:[.,]\d{{1,2}})?)"
+    rf"(?<![\w.,/-])(?:\d{{1,3}}(?:[,{SPACES}]\d{{3}})+|\d+(?:[.,]\d{{1,2}})?)"
     r"(?:(?:st|nd|rd|th|er?)\b)?(?![\w/-]|[.,]\d)"
 )
 _MAX_PART = 20

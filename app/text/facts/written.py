@@ -16,8 +16,9 @@ from typing import NamedTuple
 from app.text.cldr import SPACES, Convention, convention_of, scale_name, unit_pattern, unit_symbols
 from app.text.facts.quantities.currencies import currency_noun
 from app.text.facts.quantities.multiples import linked_noun, multiple_at
+from app.text.facts.quantities.number_marks import is_version
 from app.text.facts.quantities.units import PERCENT, Unit, scale_at, unit_at
-from app.text.facts.ranks import is_roman, names_day, ordinal_in, roman_numerals
+from app.text.facts.ranks import RAISED, is_roman, names_day, ordinal_in, roman_numerals
 from app.text.facts.relations import ratios_written
 from app.text.facts.written_words import (
     TIME,
@@ -38,7 +39,7 @@ _EXPRESSION = re.compile(
     (?<![\d{_LETTER}])(?:(?<![^\s(\[])(?P<minus>[-−]|(?:minus|moins|menos|meno)[{SPACES}])(?=[\d$€£¥]))?(?:
       (?P<phone> \+?\d+(?:[ .-]\d{{2,4}}){{3,}}+(?![.,]?\d) | \+\d+(?:[ .-]?\d+)+ )
     | (?P<time> {TIME} )
-    | (?P<ordinal> (?P<rank>{_RANK})(?:st|nd|rd|th|er|re|e|ère|ème)(?![^\W\d_]) )
+    | (?P<ordinal> (?P<rank>{_RANK})(?:st|nd|rd|th|er|re|e|ère|ème)(?![^\W_]) )
     | (?P<chain> {_PLAIN}(?:[/:×–-]{_PLAIN})+ )
     | (?P<before> (?P<sign>{_SIGN})[{SPACES}]?(?P<amount>{_PLAIN}) )
     | (?P<code> (?:[A-Z][{_LETTER}]{{0,9}}-?|[{_LETTER}]{{1,3}})\d[\d{_LETTER}]* )
@@ -69,6 +70,7 @@ def number_forms(
     Languages are codes such as `en` or `pt-BR`. Units that are words are part of their amount only
     `with_nouns`: the words around them agree with them.
     """
+    text = text.translate(RAISED)
     here, there = convention_of(source), convention_of(target)
     matches = [one for one in _EXPRESSION.finditer(text) if not one["roman"] or _is_numeral(one)]
     if here is None or there is None:
@@ -146,8 +148,10 @@ class _Writer:
         """Write a number with its scale and what it counts."""
         start, end = self._match.span()
         text, written = self._text, self._number(number)
+        is_name = "." in number and not sign and is_version(text, end - len(number), end)
+        written = number if is_name else written
         value = self._value(number)
-        if value is None or re.compile(r"['’]?s\b").match(text, end):
+        if is_name or value is None or re.compile(r"['’]?s\b").match(text, end):
             return NumberForm(start, end, minus + self._with_sign(written, sign))
         if many := multiple_at(text, end + 1, self._source):
             written, link = self._digits(value * many.value), linked_noun(text, many.end)
@@ -212,7 +216,7 @@ class _Writer:
     def _measure(self, written: str, value: Decimal, unit: Unit, is_word: bool) -> str:
         [name, *others] = sorted(unit.names)
         source_form = self._text[self._match.end() : unit.end]
-        if others or "-" not in name:
+        if others or "-" not in name or source_form.endswith(("bps", "b/s", "bit/s")):
             return written + source_form
         is_short = not is_word and name not in _UNWRITTEN
         if name == "duration-hour":

@@ -25,6 +25,11 @@ CACHED_TERMS = 4096
 """Spelt terms kept, since the terms of a glossary recur in every sentence."""
 
 
+_INVISIBLE = re.compile("[\u00ad\u202a-\u202e\u2060-\u2064\u2066-\u2069]")
+"""Soft hyphens, word joiners and marks of direction: the model is given a control instead, which
+its normalisation removes."""
+
+
 class TermSpeller:
     """Spells terms in a model's tokens."""
 
@@ -87,11 +92,12 @@ class Reading:
         translated = self._translated(text, placeholders, terms, form, earlier)
         stand_ins = StandIns(text, placeholders, FAMILIES[form.family], translated)
         (source, target), tokens = self.direction, None
+        read = _INVISIBLE.sub("\x01", stand_ins.text)
         if with_tokens:
-            tokens = self.codec.encode_source(stand_ins.text, target, source)
+            tokens = self.codec.encode_source(read, target, source)
             ids = [token.id for token in tokens]
         else:
-            ids = self.codec.source_ids(stand_ins.text, target, source)
+            ids = self.codec.source_ids(read, target, source)
         names = find_names(stand_ins.rest, source, self._is_word)
         if not form.is_first and earlier:
             names = earlier[-1].names

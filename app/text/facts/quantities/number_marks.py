@@ -18,8 +18,8 @@ _MISPLACED = re.compile(
 """Degrees before their number, and a measure with a currency, as no language writes them."""
 
 _ENGLISH = re.compile(
-    rf"\d[{SPACES}]?[ap]\.?m\b|(?<![\w.,-])\d[\w.,]{{0,12}}-[a-z]{{3,}}|\b[a-z]{{3,}}-\d{{2}}s\b",
-    re.IGNORECASE,
+    rf"(?i:\d[{SPACES}]?[ap]\.?m\b)|(?<![\w.,-])\d[\w.,]{{0,12}}-[a-z]{{3,}}"
+    r"|\b[A-Za-z]?[a-z]{2,}-\d{2}s\b"
 )
 """English hours or joined words, which are copied into French: `8pm`, `14m-euro`."""
 
@@ -38,13 +38,18 @@ _VERSION_BEHIND = re.compile(r"[a-z]{1,5}\d|[ ](?:Linux|kernel|release|series)\b
 _VERSION_BEFORE = re.compile(
     r"(?<!\w)(?!(?:AUD|CAD|CHF|CNY|EUR|GBP|INR|JPY|USD?)[ ])"
     r"(?:\b(?i:versions?|releases?|kernel|noyau|v|environment|server|desktop"
-    r"|browser|library|toolkit|edition|beta)|(?<=[\w,)][ ])[^\W\d_a-zà-ÿ][\w+/-]*"
+    r"|browser|library|toolkit|edition|beta|(?:sub)?sections?|chapters?|figures?|tables?|articles?"
+    r"|(?:sub)?paragraphs?|(?:sub)?clauses?|rules?|appendix|annex|steps?|equations?|exercises?)"
+    r"|(?<=[\w,)][ ])[^\W\d_a-zà-ÿ][\w+/-]*"
+    r"|\A(?!(?:About|Add|Almost|Around|At|By|For|From|In|Nearly|Only|Over|Roughly|Some|The|Under)\b)"
+    r"[^\W\d_a-zà-ÿ][\w+/-]*"
     r"|\b\w*[^\W\d_a-zà-ÿ][\w/]*[^\W\d_a-zà-ÿ][\w+-]*)[ ]"
-    r"(?:\d[\d.]*(?:,|[ ](?:and|or|to|et|ou|à))[ ])*$"
+    r"(?:\d[\d.]*(?:,|,?[ ](?:and|or|to|et|ou|à))[ ])*$"
 )
-"""A word for versions, or a name: a capital within a sentence, or two of them."""
+"""A word for versions or parts of a text, or a name: a capital within a sentence, or two of them,
+or the first word of one unless it may stand before an amount."""
 
-_AMOUNT_BEHIND = re.compile(rf"[{SPACES}]?(?:[%°$€£¥]|\w*illi|(\w{{1,3}})\b)")
+_AMOUNT_BEHIND = re.compile(rf"[{SPACES}]?(?:[%°$€£¥]|per ?cent|\w*illi|(\w{{1,3}})\b)")
 """Signs, short words, which may be units, and millions and the like."""
 
 _SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
@@ -96,9 +101,8 @@ def _own_minus(text: str, language: str) -> list[str]:
     return [word for word in found if _BELOW_ZERO[language].fullmatch(word)]
 
 
-def _is_version(text: str, number: re.Match[str]) -> bool:
-    """Whether a decimal may be a version: `GNOME 2.4`, `version 3.1`, `1.0rc2`."""
-    start, end = number.span()
+def is_version(text: str, start: int, end: int) -> bool:
+    """Whether a decimal may be no amount: `GNOME 2.4`, `version 3.1`, `1.0rc2`, `section 3.2`."""
     if _VERSION_BEHIND.match(text, end) or re.search(
         r"[^\W\d_]-$", text[max(start - 2, 0) : start]
     ):
@@ -136,7 +140,7 @@ def has_foreign_form(source: str, translation: str, languages: Sequence[str]) ->
         or (here.group == " " != there.group and _SPACED.fullmatch(number))
     }
     copied = (at for at in NUMBER.finditer(source) if at[0] in foreign) if foreign else ()
-    if any(not _is_version(source, at) for at in copied):
+    if any(not is_version(source, *at.span()) for at in copied):
         return True
     if there.money == "behind" and here.money != "behind":
         return any(sign[0] in source for sign in _SIGN_BEFORE.finditer(translation))
@@ -162,14 +166,13 @@ def read_values(number: str, exponents: Sequence[int], commas: Commas) -> Iterat
         return
     parts = re.split(r"[.,٫٬]", re.sub(rf"[{SPACES}'’]", "", number))
     marks = re.findall(r"[.,٫٬]", number)
-    whole = len(set(marks)) == 1 and 0 < len(parts[0]) <= 3 and all(len(x) == 3 for x in parts[1:])
+    is_grouped = 0 < len(parts[0]) <= 3 and all(2 <= len(x) <= 3 for x in parts[1:-1])
+    is_grouped = is_grouped and len(parts[-len(set(marks))]) == 3
+    whole = is_grouped and len(set(marks)) == 1
     values: list[Decimal] = []
     if whole or not marks:
         values.append(Decimal("".join(parts)))
-    is_grouped = 0 < len(parts[0]) <= 3 and all(2 <= len(x) <= 3 for x in parts[1:-1])
-    if len(marks) == 1 or (
-        len(set(marks)) == 2 and marks[-1] not in marks[:-1] and is_grouped and len(parts[-2]) == 3
-    ):
+    if len(marks) == 1 or (is_grouped and len(set(marks)) == 2 and marks[-1] not in marks[:-1]):
         fraction = Decimal("".join(parts[:-1]) + "." + parts[-1])
         if not values or marks[0] != ",":
             values.append(fraction)

@@ -187,10 +187,11 @@ def _units(language: str) -> tuple[Mapping[str, set[str]], re.Pattern[str]]:
             words.setdefault(name, set()).add(sign)
     symbols = sorted([*unit_symbols(), *currency_codes()], key=len, reverse=True)
     signs = "|".join(map(re.escape, symbols))
-    link = rf"[{SPACES}-]?(?:(?:de|of|di)[{SPACES}]|d['’])?"
+    link = rf"[{SPACES}-]?(?:(?:de|of|di)[{SPACES}]|d['’]|(?-i:[A-Z]{{1,2}}(?=\$)))?"
+    rates = _alternatives(word for word in words if "/" in word) or "(?!)"
     end = "" if any(map(FEW_SPACES.search, words)) else r"(?![^\W\d_])"
     return words, re.compile(
-        rf"{link}(?P<word>(?-i:{signs})(?![\w'’])|(?:{_alternatives(words)}){end}|{_PER_CENT})",
+        rf"{link}(?P<word>(?:{rates})(?!\w)|(?-i:{signs})(?![\w'’])|(?:{_alternatives(words)}){end}|{_PER_CENT})",
         re.IGNORECASE,
     )
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from app.text.facts.compared import fact_faults
 from app.text.facts.compared_numbers import same_numbers
 from app.text.facts.quantities.number_marks import has_foreign_form
+from app.text.facts.written import number_forms
 from tests.cases import cases
 from tests.linear import assert_linear
 
@@ -106,13 +107,20 @@ def test_a_time_by_either_clock_is_a_time(answer: str) -> None:
         ("Debian GNU/Linux 5.0 is out", "Debian GNU/Linux 5.0 est sorti"),
         ("the GNOME desktop environment 3.22", "l'environnement de bureau GNOME 3.22"),
         ("DOS, Windows 3.1, and more", "DOS, Windows 3.1 et plus"),
+        ("Python 3.12 is fast", "Python 3.12 est rapide"),
+        ("Section 3.2 is short", "La section 3.2 est courte"),
+        ("see figure 1.4 and table 2.1, or 2.2", "voir la figure 1.4 et le tableau 2.1, ou 2.2"),
         ("from version 1.0cr2 to version 1.0", "de la version 1.0cr2 à la version 1.0"),
     ],
 )
 def test_a_version_keeps_its_full_stop(source: str, translation: str) -> None:
     assert same_numbers(source, translation, ("en", "fr"))
+    forms = number_forms(source, "en", "fr")
+    assert all(written == source[start:end] for start, end, written in forms)
 
 
-@pytest.mark.parametrize("text", ["About 3.5 acres", "in March 2.5 million", "the USD 3.5 fee"])
+@pytest.mark.parametrize(
+    "text", ["About 3.5 acres", "in March 2.5 million", "In Spain 7.3 percent", "the USD 3.5 fee"]
+)
 def test_a_decimal_after_a_capital_may_be_an_amount(text: str) -> None:
     assert has_foreign_form(text, text, ("en", "fr"))

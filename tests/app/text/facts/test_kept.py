@@ -33,6 +33,8 @@ def kept(text: str, language: str = "en") -> list[str]:
         "example.com", "docs.python.org/3/", '{"a": 1}', "#fun", "@anna_k", "Acme Inc.",
         "Smith & Sons Ltd", "Windows®", "Coca-Cola™", "2024-05-12", "12/05/2024",
         "FR 40 303 265 045", "MH/2023/00417", "14 bis", "HEAD~1", "HEAD^^",
+        "48°51′24″N 2°21′07″E", "51°30'N", "48.8566, -2.3522", '27"', "6'2\"", '3-1/2"',
+        "x^2", "10^-6",
         "QQ 12 34 56 C", "SW1A 2AA", "K1A 0B1", "w3m", "example.shop/fr", "/api/users/x?id=7",
         "pip install -U requests", "npm run dev", "git push origin/main",
     ],
@@ -53,6 +55,7 @@ def test_spans_that_are_copied(fact: str) -> None:
         "$1,234.50, US$ 50, 50 $US, $5", "2019-2020, 1962 - 1965, pages 10-20, 5-7 km",
         "aujourd'hui, c'est-à-dire, Vas-y!", "- Oui, dit-il.", "-Oui, dit-il.", "# Title", "a @ b",
         "Directive 94/57/EC", "the end.Then he left", "No. 7, art. 5", "Inc. is a suffix",
+        '"I am 27", he said', '"27" is a "number 5"', "20 °C, 2.5, 3.5",
         "(#855489)", 'alt="A long description"',
     ],
 )  # fmt: skip

@@ -61,7 +61,7 @@ def test_each_language_has_its_convention(
     [
         "12/05/2024", "2024-05-12", "2.10.3", "192.168.1.1", "+33 6 12 34 56 78", "555-123-4567",
         "1/2", "A320", "COVID-19", "MP3", "٢٥", "२५", "２５", "3,14", "15:30",
-        "10-20", "007",
+        "10-20", "007", "100 Mbps", "100 Mb/s",
     ],
 )  # fmt: skip
 def test_ambiguous_facts_are_found_as_one_and_stay(text: str) -> None:
