@@ -33,6 +33,17 @@ class CheckpointError(ModelError):
     """A file of a model, its vocabulary included, is missing, damaged or of another format."""
 
 
+_POINTER = b"version https://git-lfs"
+
+
+def damaged(origin: object, content: bytes, reason: str) -> CheckpointError:
+    """Return the error for a file by its first bytes: without Git LFS, a clone has only pointers
+    in place of large files."""
+    if content.startswith(_POINTER):
+        reason = "only a pointer of Git LFS to the file; `git lfs pull` in its folder fetches it"
+    return CheckpointError(f"{origin}: {reason}")
+
+
 class DataError(ModelError):
     """A corpus file is missing or malformed."""
 

@@ -126,11 +126,12 @@ def not_translated(
 
 def source_column(columns: str | None, direction: tuple[str, str]) -> int:
     """Return the source's column by --columns, 0 or 1. Raises `click.BadParameter`."""
-    given = sorted(direction) if columns is None else columns.lower().split(",")
-    if sorted(given) != sorted(code.lower() for code in direction):
+    codes = [code.lower() for code in direction]
+    given = sorted(codes) if columns is None else columns.lower().split(",")
+    if sorted(given) != sorted(codes):
         both = " and ".join(direction)
         raise click.BadParameter(f"must name {both} once each", param_hint="--columns")
-    return given.index(direction[0].lower())
+    return given.index(codes[0])
 
 
 def search_options(

@@ -32,6 +32,7 @@ from model.checkpoint.shelf_folder import find_checkpoints
 from model.errors import ModelError
 from model.interop.huggingface.config_files import read_object
 from model.interop.huggingface.settings import VERBS
+from model.interop.marian_folder import model_name, project_of
 
 _log = structlog.get_logger()
 
@@ -89,7 +90,7 @@ def pull(  # noqa: PLR0917
         return
     if Path(name).is_dir():
         folder = Path(name).resolve()
-        _import(folder, shelf / folder.name, Origin(repository=str(folder)), replace=replace)
+        _import(folder, shelf / model_name(folder), Origin(repository=str(folder)), replace=replace)
         return
     repository = repository_of(name)
     destination = shelf / repository.rpartition("/")[2]
@@ -255,7 +256,6 @@ def _is_there(destination: Path, origin: Origin, *, replace: bool) -> bool:
 def importer_of(folder: Path) -> Importer:
     """Return what imports a folder's model, by its `model_type`. Raises `PullError`."""
     from model.interop import marian_import  # needs torch
-    from model.interop.marian_folder import project_of
 
     if project := project_of(folder):
         importer: Importer = getattr(marian_import, f"import_{project}")

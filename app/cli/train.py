@@ -127,7 +127,8 @@ def train(
             raise click.UsageError(f"--resume and {other} exclude each other")
     if adapt and not init:
         raise click.UsageError("--adapt requires --init")
-    origin = load_checkpoint(init) if init else None
+    resume = resume or (continues and latest_state(run) is not None)
+    origin = load_checkpoint(init) if init and not resume else None
     config = _read(recipe, overrides, run, origin)
     checkpoint = checkpoint or run / "checkpoint"
     if plot:
@@ -158,7 +159,7 @@ def train(
                 corpora,
                 display,
                 own_device,
-                resume=resume or (continues and latest_state(run) is not None),
+                resume=resume,
                 workers=workers,
                 init=WarmStart(origin, adapt) if origin else None,
                 processes=processes,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app import __version__
 from model.errors import CheckpointError
-from model.interop.marian_folder import project_of
+from model.interop.marian_folder import model_name, project_of
 from model.interop.unsupported_folder import refusal
 
 _READ = {
@@ -44,7 +44,7 @@ def checkpoint_folder(folder: Path, cache: Path | None = None) -> Path:
         if reason := refusal(folder):
             raise CheckpointError(reason)
         return folder
-    name = folder.resolve().stem if folder.is_file() else folder.resolve().name
+    name = folder.resolve().stem if folder.is_file() else model_name(folder)
     cache = cache or default_cache()
     kept = cache / project / f"{name}-{_known_digest(folder, cache / 'digests')[:16]}"
     if kept.is_dir():

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from model.errors import CheckpointError
+from model.errors import CheckpointError, damaged
 
 T = TypeVar("T")
 
 _TYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2", "I8": "<i1"}
 _LENGTH_BYTES = 8
+START_BYTES = 64
 _SCALE = "_scale"
 _MAX_SCALE = np.finfo(np.float32).max / 128
 """No code times this is infinite."""
@@ -51,12 +52,13 @@ class Quantized(NamedTuple):
 def open_safetensors(path: Path, framework: Literal["numpy", "pt"]) -> Iterator[Any]:
     """Open a file with `safe_open`. Raises `CheckpointError`, also for errors while it is open."""
     try:
-        path.open("rb").close()  # safetensors reports any OS error as a missing file
+        with path.open("rb") as opened:  # safetensors reports any OS error as a missing file
+            start = opened.read(START_BYTES)
         with safe_open(path, framework=framework) as file:
             yield file
     except SafetensorError as error:
         reason = " ".join(str(error).split())
-        raise CheckpointError(f"{path}: damaged or not a safetensors file: {reason}") from None
+        raise damaged(path, start, f"damaged or not a safetensors file: {reason}") from None
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror or error}") from None
 

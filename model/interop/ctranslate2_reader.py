@@ -21,7 +21,7 @@ from model.interop.languages import Languages, directions, select_pairs
 from model.interop.m2m100.fast_tokenizer import FAST_TOKENIZER_FILE
 from model.interop.m2m100.languages import codes_of_tokens
 from model.interop.m2m100_reader import read_pieces
-from model.interop.marian_folder import CTRANSLATE2_FILE
+from model.interop.marian_folder import CTRANSLATE2_FILE, model_name
 from model.text.language_codes import standard_code
 from model.text.marian_tokenizer import (
     BOS,
@@ -257,7 +257,7 @@ def _named(folder: Path, name: str | None, languages: Languages) -> Languages:
     """Return the languages as given, else as in a name such as `opus-mt-en-de`."""
     if languages.sources or languages.targets:
         return languages
-    for called in (folder.resolve().name, name or ""):
+    for called in (model_name(folder), name or ""):
         if match := _PAIR.search(called):
             return Languages([standard_code(match[1])], [standard_code(match[2])])
     return languages

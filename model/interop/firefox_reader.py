@@ -1,6 +1,7 @@
 """Reads a folder with a model of Firefox's: model.*.bin, vocab.*.spm or srcvocab and trgvocab."""
 
 import gzip
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from model.checkpoint.config import read_file
 from model.checkpoint.shortlist_file import has_checksum, read_shortlist
 from model.checkpoint.tensor_file import Quantized, scale_name
 from model.decoding.rules import MarianRule
-from model.errors import CheckpointError
+from model.errors import CheckpointError, damaged
 from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.languages import Languages
 from model.interop.marian_folder import firefox_models
@@ -101,11 +102,12 @@ def read_unpacked(path: Path) -> bytes:
     """Return the content of a file, decompressed if it is gzipped. Raises `CheckpointError`."""
     if path.suffix != ".gz":
         return read_file(path)
+    packed = read_file(path)
     try:
-        with gzip.open(path) as file:
+        with gzip.open(io.BytesIO(packed)) as file:
             content = file.read(MAX_MODEL_BYTES + 1)
     except (OSError, EOFError, gzip.BadGzipFile) as error:
-        raise CheckpointError(f"{path}: not gzip: {error}") from None
+        raise damaged(path, packed, f"not gzip: {error}") from None
     if len(content) > MAX_MODEL_BYTES:
         raise CheckpointError(f"{path}: unpacks to more than {MAX_MODEL_BYTES:,} bytes")
     return content

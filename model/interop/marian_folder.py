@@ -18,6 +18,14 @@ KEPT_FOLDER = "attend"
 """Subfolder of an export for what the format cannot express, so that an import restores it."""
 
 
+def model_name(folder: Path) -> str:
+    """Return a folder's name; the model's if the hub's cache has named it after a commit."""
+    path = folder.resolve()
+    if path.parent.name == "snapshots" and path.parents[1].name.startswith("models--"):
+        return path.parents[1].name.rpartition("--")[2]
+    return path.name
+
+
 def project_of(folder: Path) -> str | None:
     """Return the verb of `attend import` for a folder or *.argosmodel, None for others."""
     if folder.suffix == PACKAGE_SUFFIX and folder.is_file():

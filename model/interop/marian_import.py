@@ -32,6 +32,7 @@ from model.interop.marian_folder import (
     CTRANSLATE2_FILE,
     KEPT_FOLDER,
     contains_npz,
+    model_name,
     project_of,
 )
 from model.interop.npz_reader import read_npz_folder
@@ -131,7 +132,7 @@ def _write(
             behind=tokenizer.languages.behind,
         )
     config = CheckpointConfig(
-        name=name or folder.resolve().name,
+        name=name or model_name(folder),
         directions=read.directions,
         beam_size=read.beam_size,
         length_penalty=read.length_penalty,

@@ -58,11 +58,14 @@ def _found(folder: Path) -> tuple[str, str]:
         values = {}
     if values.get("format") == FORMAT:
         return "", ""
+    if broken := next((name for name in names if not (folder / name).exists()), None):
+        return f"{broken} is a link to a missing file", "copy the file itself (cp -L)"
     for pattern, called, step in _FILES:
         if path := next(iter(sorted(folder.glob(pattern))), None):
             return f"{called} ({path.name})", step
     if not (folder / CONFIG_FILE).exists():
-        inner = [path for path in sorted(folder.iterdir()) if project_of(path)]
+        inside = [*sorted(folder.iterdir()), *sorted(folder.glob("snapshots/*"))]
+        inner = [path for path in inside if project_of(path)]
         step = f"there is a model in {inner[0]}" if inner else ""
         return f"no {CONFIG_FILE} and no model of another project (it has {names[0]}, …)", step
     if (kind := values.get("model_type")) is None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import sentencepiece
 
-from model.errors import CheckpointError
+from model.errors import damaged
 from model.text.text_codec import Token
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -25,7 +25,7 @@ class SentencePieces:
         try:
             self.processor.LoadFromSerializedProto(serialized)
         except RuntimeError:
-            raise CheckpointError(f"{origin}: not a SentencePiece model") from None
+            raise damaged(origin, serialized, "not a SentencePiece model") from None
         self.serialized = serialized
 
     def split(self, text: str) -> list[Token]:

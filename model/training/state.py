@@ -46,8 +46,13 @@ class Counters:
 
 def latest_state(run: Path) -> Path | None:
     """Return the folder of the newest complete state in a run folder."""
-    complete = [path for path in run.glob(f"{_PREFIX}*") if path.suffix != _PARTIAL]
-    return max(complete, key=step_of, default=None)
+    return max(_complete(run), key=step_of, default=None)
+
+
+def _complete(run: Path) -> list[Path]:
+    """Return the folders of complete states, without copies of them under other names."""
+    found = run.glob(f"{_PREFIX}*")
+    return [path for path in found if path.name.removeprefix(_PREFIX).isdecimal()]
 
 
 def step_of(state: Path) -> int:
@@ -84,7 +89,7 @@ def save_state(
         _flush(run)
     except (OSError, SafetensorError) as error:
         raise TrainingError(f"{partial}: cannot save: {reason(error)}") from None
-    for other in run.glob(f"{_PREFIX}*"):
+    for other in (*_complete(run), *run.glob(f"{_PREFIX}*{_PARTIAL}")):
         if other != folder:
             shutil.rmtree(other)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint.tensor_file import LazyTensors, open_safetensors
-from model.errors import CheckpointError
+from model.checkpoint.tensor_file import START_BYTES, LazyTensors, open_safetensors
+from model.errors import CheckpointError, damaged
 from model.interop.huggingface.config_files import read_object
 
 SAFE_FILE = "model.safetensors"
@@ -86,16 +86,21 @@ def _sharded(index: Path) -> Mapping[str, Tensor]:
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
+    start = b""
     try:
+        with path.open("rb") as file:
+            start = file.read(START_BYTES)
         tensors = torch.load(
             path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
         )
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}") from None
     except pickle.UnpicklingError:  # whose message advises to load it anyway
-        raise CheckpointError(
-            f"{path}: not a file of plain tensors: it contains other Python objects, which could "
-            f"execute code, or is damaged; attend reads {SAFE_FILE}, or tensors alone"
+        raise damaged(
+            path,
+            start,
+            "not a file of plain tensors: it contains other Python objects, which could execute "
+            f"code, or is damaged; attend reads {SAFE_FILE}, or tensors alone",
         ) from None
     except Exception as error:  # malicious or truncated files can cause any exception
         reason = f"{type(error).__name__}: {error}".splitlines()[0]

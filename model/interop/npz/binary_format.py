@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.checkpoint.tensor_file import Quantized
-from model.errors import CheckpointError
+from model.errors import CheckpointError, damaged
 
 OPTIONS: Final = "special:model.yml"
 """The item that holds the model's options, as YAML that ends with a NUL."""
@@ -84,7 +84,8 @@ class Reader:
         return found if written[-1:] == b"\0" and found.isprintable() else ""
 
     def error(self, reason: str) -> CheckpointError:
-        return CheckpointError(f"{self.origin}: damaged, or not {self._called}: {reason}")
+        reason = f"damaged, or not {self._called}: {reason}"
+        return damaged(self.origin, bytes(self._data[:64]), reason)
 
 
 def read_binary(data: bytes, origin: str) -> BinaryModel:

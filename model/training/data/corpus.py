@@ -101,7 +101,7 @@ def read_lines(path: Path) -> Iterator[str]:
             # Decoded line by line: a text stream reports a bad byte relative to its buffer.
             for line in lines:
                 number += 1
-                yield line.decode("utf-8").rstrip("\r\n")
+                yield line.decode("utf-8" if number > 1 else "utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
@@ -135,6 +135,10 @@ def read_json_lines(path: Path, languages: tuple[str, str]) -> Iterator[tuple[st
         for language, text in zip(languages, texts, strict=True):
             if not isinstance(text, str):
                 raise DataError(f"{path}:{number}: has no text '{language}'")
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:  # half of a pair of escapes such as \ud83d\ude00
+                raise DataError(f"{path}:{number}: '{language}': {error.reason}") from None
         first, second = (" ".join(str(text).splitlines()) for text in texts)
         yield first, second
 

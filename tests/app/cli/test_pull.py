@@ -235,6 +235,11 @@ def test_a_folder_is_pulled_without_a_network(
     assert "HF_HUB_OFFLINE is set; unset it, or give a folder" in offline.stderr
     again = attend("pull", make_folder())
     assert "exists; --replace replaces it" in again.stderr
+    commit = tmp_path / "models--Helsinki-NLP--opus-mt-en-de" / "snapshots" / "1234abcd"
+    shutil.copytree(make_folder(), commit)
+    assert f"wrote {tmp_path / 'shelf' / 'opus-mt-en-de'}" in attend("pull", commit).stdout
+    imported = attend("import", "marian", commit, tmp_path / "ours").stdout
+    assert "ours: opus-mt-en-de, " in imported
 
 
 def test_an_own_checkpoint_is_put_on_the_shelf(

@@ -157,6 +157,29 @@ def test_links_to_nothing_and_to_themselves_are_named(
         assert "\n" not in message
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 298000000\n"
+
+
+@pytest.mark.parametrize(
+    ("verb", "file"),
+    [
+        ("marian", "source.spm"), ("marian", "model.safetensors"), ("marian", "pytorch_model.bin"),
+        ("ctranslate2", "model.bin"), ("firefox", "model.enfr.intgemm.alphas.bin"),
+        ("firefox", "model.enfr.intgemm.alphas.bin.gz"),
+    ],
+)  # fmt: skip
+def test_pointers_of_git_lfs_are_named(
+    verb: str, file: str, originals: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / originals[verb].name
+    shutil.copytree(originals[verb], folder)
+    if not (folder / file).exists():  # it is instead of the usual one
+        next(f for f in folder.glob("model.*") if f.suffix in (".safetensors", ".bin")).unlink()
+    (folder / file).write_bytes(POINTER)
+    message = imported(verb, folder, tmp_path / "ours")
+    assert message.startswith(f"{folder / file}: only a pointer of Git LFS to the file; `git lfs")
+
+
 def test_a_model_cut_anywhere_is_refused(originals: dict[str, Path], tmp_path: Path) -> None:
     """At the ends of sections and within them: header, names, shapes, values, aliases."""
     for verb, pattern in (("ctranslate2", "model.bin"), ("firefox", "model.enfr.*.bin")):

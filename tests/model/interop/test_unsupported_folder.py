@@ -1,11 +1,13 @@
 """Unsupported folders: the error names what was found, what is supported, and the next step."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from model.errors import CheckpointError
+from model.interop.marian_folder import model_name
 from model.interop.marian_import import (
     import_argos,
     import_ctranslate2,
@@ -61,6 +63,22 @@ def test_a_model_one_folder_down_is_found(tmp_path: Path) -> None:
     (tmp_path / "opus-mt").mkdir()
     write_json(tmp_path / "opus-mt" / "config.json", {"model_type": "marian"})
     assert f"there is a model in {tmp_path / 'opus-mt'}; attend" in str(refusal(tmp_path))
+
+
+def test_a_cache_of_the_hub_and_a_copy_of_its_links(tmp_path: Path) -> None:
+    model = tmp_path / "models--Helsinki-NLP--opus-mt-en-de"
+    commit = model / "snapshots" / "1234abcd"
+    for folder in (model / "blobs", commit):
+        folder.mkdir(parents=True)
+    write_json(model / "blobs" / "b1", {"model_type": "marian"})
+    (commit / "config.json").symlink_to("../../blobs/b1")
+    assert f"there is a model in {commit}; attend" in str(refusal(model))
+    assert model_name(commit) == "opus-mt-en-de"
+    copy = shutil.copytree(commit, tmp_path / "copy", symlinks=True)
+    assert model_name(copy) == "copy"
+    assert f"{copy}: config.json is a link to a missing file; copy the file itself" in str(
+        refusal(copy)
+    )
 
 
 IMPORTERS: dict[str, Callable[[Path, Path], object]] = {

@@ -40,6 +40,14 @@ def test_only_the_newest_state_is_kept(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["state-00000100"]
 
 
+def test_copies_under_other_names_are_left_alone(tmp_path: Path) -> None:
+    save_state(tmp_path, *make(), Counters(9))
+    copy = shutil.copytree(tmp_path / "state-00000009", tmp_path / "state-00000009.bak")
+    save_state(tmp_path, *make(), Counters(10))
+    assert latest_state(tmp_path) == tmp_path / "state-00000010"
+    assert {path.name for path in tmp_path.iterdir()} == {"state-00000010", copy.name}
+
+
 @pytest.mark.parametrize("write", ["model", "optimizer", "counters", "rename"])
 def test_a_crash_while_saving_leaves_the_older_state_usable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str

@@ -31,6 +31,14 @@ def test_windows_line_ends_and_a_missing_last_one(tmp_path: Path) -> None:
     assert list(read_pairs(path)) == [("one", "un"), ("two", "deux")]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    tsv, json_lines = tmp_path / "a.tsv", tmp_path / "a.jsonl"
+    tsv.write_text("one\tun\n\ufefftwo\tdeux", "utf-8-sig")  # the second one is no mark
+    assert list(read_pairs(tsv)) == [("one", "un"), ("\ufefftwo", "deux")]
+    json_lines.write_text('{"en": "one", "fr": "un"}', "utf-8-sig")
+    assert list(read_corpus(json_lines, ("en", "fr"))) == [("one", "un")]
+
+
 def test_two_files_are_read_side_by_side(tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b.gz"
     first.write_text("one\ttab\n\nthree")
@@ -105,6 +113,7 @@ def test_json_lines_in_both_forms(tmp_path: Path) -> None:
         ('{"en": "one"}', "has no text 'fr'"),
         ('{"en": "one", "fr": 7}', "has no text 'fr'"),
         ('{"translation": null}', "has no text 'en'"),
+        ('{"en": "one", "fr": "\\ud83d"}', "'fr': surrogates not allowed"),
     ],
 )
 def test_json_lines_that_are_not_pairs(tmp_path: Path, line: str, message: str) -> None:
