@@ -148,7 +148,8 @@ class _Writer:
         """Write a number with its scale and what it counts."""
         start, end = self._match.span()
         text, written = self._text, self._number(number)
-        is_name = "." in number and not sign and is_version(text, end - len(number), end)
+        start_of_number = end - len(number)
+        is_name = "." in number and not sign and is_version(text, start_of_number, end, surely=True)
         written = number if is_name else written
         value = self._value(number)
         if is_name or value is None or re.compile(r"['’]?s\b").match(text, end):

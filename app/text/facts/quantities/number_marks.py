@@ -34,12 +34,14 @@ _DECIMAL = re.compile(r"\d+[.,]\d+")
 _SPACED = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+")
 _SIGN_BEFORE = re.compile(r"(?<![A-Z])[$€£¥₹]\d")
 
-_VERSION_BEHIND = re.compile(r"[a-z]{1,5}\d|[ ](?:Linux|kernel|release|series)\b")
+_VERSION_BEHIND = re.compile(
+    r"[a-z]{1,5}\d|[ ](?:Linux|kernel|release|series|desktop|server|browser|beta)\b"
+)
 _VERSION_BEFORE = re.compile(
     r"(?<!\w)(?!(?:AUD|CAD|CHF|CNY|EUR|GBP|INR|JPY|USD?)[ ])"
-    r"(?:\b(?i:versions?|releases?|kernel|noyau|v|environment|server|desktop"
+    r"(?:\b(?P<kind>(?i:versions?|releases?|kernel|noyau|v|environment|server|desktop"
     r"|browser|library|toolkit|edition|beta|(?:sub)?sections?|chapters?|figures?|tables?|articles?"
-    r"|(?:sub)?paragraphs?|(?:sub)?clauses?|rules?|appendix|annex|steps?|equations?|exercises?)"
+    r"|(?:sub)?paragraphs?|(?:sub)?clauses?|rules?|appendix|annex|steps?|equations?|exercises?))"
     r"|(?<=[\w,)][ ])[^\W\d_a-zà-ÿ][\w+/-]*"
     r"|\A(?!(?:About|Add|Almost|Around|At|By|For|From|In|Nearly|Only|Over|Roughly|Some|The|Under)\b)"
     r"[^\W\d_a-zà-ÿ][\w+/-]*"
@@ -51,6 +53,13 @@ or the first word of one unless it may stand before an amount."""
 
 _AMOUNT_BEHIND = re.compile(rf"[{SPACES}]?(?:[%°$€£¥]|per ?cent|\w*illi|(\w{{1,3}})\b)")
 """Signs, short words, which may be units, and millions and the like."""
+
+_NO_NOUN_BEHIND = re.compile(
+    r"\W?\s*\Z|[.,;:!?)\]»\"”…]"
+    r"|[ ](?:and|or|is|are|was|were|has|have|had|can|will|may|must|should|does|did|adds|supports"
+    r"|requires|introduces|introduced|says|applies|shows|et|ou|est|sont|était|a|ont|peut|doit)\b"
+)
+"""The end of a clause, a conjunction or a verb."""
 
 _SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
 _MAY_BE_SIGN = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–]")
@@ -101,13 +110,17 @@ def _own_minus(text: str, language: str) -> list[str]:
     return [word for word in found if _BELOW_ZERO[language].fullmatch(word)]
 
 
-def is_version(text: str, start: int, end: int) -> bool:
-    """Whether a decimal may be no amount: `GNOME 2.4`, `version 3.1`, `1.0rc2`, `section 3.2`."""
+def is_version(text: str, start: int, end: int, *, surely: bool = False) -> bool:
+    """Whether a decimal may be no amount: `GNOME 2.4`, `version 3.1`, `1.0rc2`, `section 3.2`.
+
+    surely  `Drink 1.5 litres` and `in Paris 2.5 inhabitants` are not: it could count a noun
+    """
     if _VERSION_BEHIND.match(text, end) or re.search(
         r"[^\W\d_]-$", text[max(start - 2, 0) : start]
     ):
         return True
-    if not _VERSION_BEFORE.search(text, max(0, start - 40), start):
+    before = _VERSION_BEFORE.search(text, max(0, start - 40), start)
+    if not before or (surely and not before["kind"] and not _NO_NOUN_BEHIND.match(text, end)):
         return False
     behind = _AMOUNT_BEHIND.match(text, end)
     return behind is None or (behind[1] is not None and behind[1] not in unit_symbols())
