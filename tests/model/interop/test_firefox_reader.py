@@ -15,6 +15,7 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import MarianRule
 from model.engine.cpu.forward.weights import pack
+from model.engine.cpu.kernels.instructions import GROUP, OFFSET, TILE_COLUMNS
 from model.errors import CheckpointError
 from model.interop.languages import Languages
 from model.interop.marian_import import import_firefox
@@ -124,14 +125,14 @@ def test_a_checkpoint_keeps_the_8_bit_codes(tmp_path: Path, shared: bool) -> Non
     assert scale == pytest.approx(item.scale)
     assert np.array_equal(codes, item.codes)
     assert np.array_equal(np.rint(checkpoint.weights[name] / scale), item.codes)
-    # The kernels' int8 weights are the file's, without a second rounding; their zero is 128.
+    # The kernels' int8 weights are the file's, without a second rounding.
     linear = pack(
         checkpoint.config.transformer, checkpoint.weights, "int8", checkpoint.quantized
     ).output
     n_rows = (120 if shared else 90) + 1
     width = SHAPES["test"]["dim-emb"]
-    panels = linear.weight[0].reshape(-1, width // 4, 64, 4).astype(np.int16) - 128
-    rows = panels.transpose(0, 2, 1, 3).reshape(-1, width)[:n_rows]
+    tiles = linear.weight[0].reshape(-1, width // GROUP, TILE_COLUMNS, GROUP).astype(np.int16)
+    rows = (tiles - OFFSET).astype(np.int8).transpose(0, 2, 1, 3).reshape(-1, width)[:n_rows]
     embedding = items["Wemb" if shared else "decoder_Wemb"]
     assert isinstance(embedding, Quantized)
     pad = checkpoint.config.transformer.pad_id
