@@ -20,7 +20,6 @@ T = TypeVar("T")
 
 _TYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2", "I8": "<i1"}
 _LENGTH_BYTES = 8
-START_BYTES = 64
 _SCALE = "_scale"
 _MAX_SCALE = np.finfo(np.float32).max / 128
 """No code times this is infinite."""
@@ -48,17 +47,22 @@ class Quantized(NamedTuple):
         return self.codes.astype(np.float32) * np.float32(self.scale)
 
 
+def start_of(path: Path) -> bytes:
+    """Return the first bytes of a file, by which `damaged` knows what it is."""
+    with path.open("rb") as file:
+        return file.read(64)
+
+
 @contextmanager
 def open_safetensors(path: Path, framework: Literal["numpy", "pt"]) -> Iterator[Any]:
     """Open a file with `safe_open`. Raises `CheckpointError`, also for errors while it is open."""
     try:
-        with path.open("rb") as opened:  # safetensors reports any OS error as a missing file
-            start = opened.read(START_BYTES)
+        path.open("rb").close()  # safetensors reports any OS error as a missing file
         with safe_open(path, framework=framework) as file:
             yield file
     except SafetensorError as error:
-        reason = " ".join(str(error).split())
-        raise damaged(path, start, f"damaged or not a safetensors file: {reason}") from None
+        reason = f"damaged or not a safetensors file: {' '.join(str(error).split())}"
+        raise damaged(path, start_of(path), reason) from None
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror or error}") from None
 

@@ -1,7 +1,6 @@
 """Converts folders of Marian, OPUS-MT, Firefox, M2M-100, NLLB to checkpoints (docs/interop.md)."""
 
 import zipfile
-from functools import partial
 from pathlib import Path
 
 from model.checkpoint.config import (
@@ -60,43 +59,60 @@ _PROJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
 """Verb → what it imports, and patterns of files of which a folder has one."""
 
 
-def _import(
-    verb: str,
-    folder: Path,
-    destination: Path,
-    name: str | None = None,
-    languages: Languages = NOT_GIVEN,
+def import_marian(
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
 ) -> CheckpointConfig:
     """Write a checkpoint to `destination`, atomically. `name` defaults to the folder's.
 
     Raises `CheckpointError` if anything in the folder is missing, damaged or unsupported.
     """
-    if verb != "argos" or not zipfile.is_zipfile(folder):  # a package of any name
-        _check_folder(folder, verb)
+    _check_folder(folder, "marian")
     check_new_folder(destination)
-    if verb == "argos":
-        with unpacked(folder) as package:
-            read = read_argos(package, languages)
-            return _write(read, folder, destination, name or folder.stem)
-    if verb == "ctranslate2":
-        read = read_ctranslate2(folder, languages, name=name)
-    elif verb != "marian":
-        read = (read_m2m100 if verb == "m2m100" else read_firefox)(folder, languages)
-    elif (folder / KEPT_FOLDER / CONFIG_FILE).exists():
+    if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         if languages.sources or languages.targets:
             raise CheckpointError(f"{folder}: exported by attend, so its languages are fixed")
         return _restore(folder, destination, name)
-    else:
-        is_npz = contains_npz(folder) and not (folder / CONFIG_FILE).exists()
-        read = (read_npz_folder if is_npz else read_huggingface)(folder, languages)
-    return _write(read, folder, destination, name)
+    is_npz = contains_npz(folder) and not (folder / CONFIG_FILE).exists()
+    read = read_npz_folder if is_npz else read_huggingface
+    return _write(read(folder, languages), folder, destination, name)
 
 
-import_marian = partial(_import, "marian")
-import_m2m100 = partial(_import, "m2m100")
-import_firefox = partial(_import, "firefox")
-import_ctranslate2 = partial(_import, "ctranslate2")
-import_argos = partial(_import, "argos")
+def import_m2m100(
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
+) -> CheckpointConfig:
+    """Import M2M-100 or NLLB in Hugging Face format; see `import_marian`."""
+    _check_folder(folder, "m2m100")
+    check_new_folder(destination)
+    return _write(read_m2m100(folder, languages), folder, destination, name)
+
+
+def import_firefox(
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
+) -> CheckpointConfig:
+    """Import a model of Firefox's in Marian's binary format; see `import_marian`."""
+    _check_folder(folder, "firefox")
+    check_new_folder(destination)
+    return _write(read_firefox(folder, languages), folder, destination, name)
+
+
+def import_ctranslate2(
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
+) -> CheckpointConfig:
+    """Import a CTranslate2 folder; see `import_marian`."""
+    _check_folder(folder, "ctranslate2")
+    check_new_folder(destination)
+    return _write(read_ctranslate2(folder, languages, name=name), folder, destination, name)
+
+
+def import_argos(
+    package: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
+) -> CheckpointConfig:
+    """Import a package of Argos Translate, unpacked or not; see `import_marian`."""
+    if not zipfile.is_zipfile(package):  # of any name
+        _check_folder(package, "argos")
+    check_new_folder(destination)
+    with unpacked(package) as folder:
+        return _write(read_argos(folder, languages), package, destination, name or package.stem)
 
 
 def _check_folder(source: Path, verb: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint.tensor_file import START_BYTES, LazyTensors, open_safetensors
+from model.checkpoint.tensor_file import LazyTensors, open_safetensors, start_of
 from model.errors import CheckpointError, damaged
 from model.interop.huggingface.config_files import read_object
 
@@ -86,10 +86,7 @@ def _sharded(index: Path) -> Mapping[str, Tensor]:
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
-    start = b""
     try:
-        with path.open("rb") as file:
-            start = file.read(START_BYTES)
         tensors = torch.load(
             path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
         )
@@ -98,7 +95,7 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
     except pickle.UnpicklingError:  # whose message advises to load it anyway
         raise damaged(
             path,
-            start,
+            start_of(path),
             "not a file of plain tensors: it contains other Python objects, which could execute "
             f"code, or is damaged; attend reads {SAFE_FILE}, or tensors alone",
         ) from None

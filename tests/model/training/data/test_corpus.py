@@ -33,7 +33,7 @@ def test_windows_line_ends_and_a_missing_last_one(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
     tsv, json_lines = tmp_path / "a.tsv", tmp_path / "a.jsonl"
-    tsv.write_text("one\tun\n\ufefftwo\tdeux", "utf-8-sig")  # the second one is no mark
+    tsv.write_text("one\tun\n\ufefftwo\tdeux", "utf-8-sig")  # the second is text
     assert list(read_pairs(tsv)) == [("one", "un"), ("\ufefftwo", "deux")]
     json_lines.write_text('{"en": "one", "fr": "un"}', "utf-8-sig")
     assert list(read_corpus(json_lines, ("en", "fr"))) == [("one", "un")]
